@@ -41,6 +41,10 @@ export function limitsPage(notice: string): string {
     `| ${title} | ${planTiers.map((tier) => figure(plans[tier][name])).join(' | ')} |`;
   const rows: [string, number | string][] = [
     ['requests per client and minute (`RATE_LIMIT_PER_MINUTE`)', limits.requestsPerMinute],
+    [
+      'requests below `/console` and minute, per person or agent of a session, otherwise per address; `RATE_LIMIT_PER_MINUTE` where it is higher',
+      limits.console.requestsPerMinute,
+    ],
     ['requests per minute to `GET /audit/verify`', limits.auditVerifyPerMinute],
     [
       'projects per organization and minute (`GET /sdk/scaffold/{agentId}`)',

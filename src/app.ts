@@ -103,6 +103,7 @@ export async function createApp({
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     authenticate: tokens.authenticate,
     authenticateSession: webConsole.authenticateSession,
+    explainNoSession: webConsole.explainNoSession,
     authenticateClient: tokens.authenticateClient,
     explain: tokens.explain,
     recordRefusal,

@@ -63,6 +63,7 @@ export const auditOnlyEvents = [
   'member.updated',
   'person.invited',
   'person.updated',
+  'person.declined',
   'authentication.refused',
   'session.code_created',
   'refusals.suppressed',

@@ -56,6 +56,11 @@ export const limits = {
     /** A code for the command line. */
     codeSeconds: 120,
     codesPerMinute: 10,
+    /**
+     * Requests below /console, in a window of their own: per person or agent of a session, otherwise per address. RATE_LIMIT_PER_MINUTE
+     * applies where it is higher.
+     */
+    requestsPerMinute: 600,
   },
   auditRetentionDays: 90,
   delegation: {

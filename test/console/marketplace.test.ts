@@ -72,6 +72,7 @@ browserTest('create a draft, publish, edit, withdraw and delete it', async (t) =
   await page.getByRole('option').first().click();
   await dialog.getByLabel('Title').fill('Resume screener');
   await dialog.getByLabel('Summary').fill('Scores resumes.');
+  assert.equal(await dialog.getByLabel('Visible to').first().inputValue(), 'Agents of your organization');
   await dialog.getByLabel('Endpoints').fill('a2a http://not-https.example.com');
   await dialog.getByRole('button', { name: 'Create a draft' }).click();
   // The API refuses; everything that was typed stays.
@@ -161,4 +162,68 @@ browserTest('without agents:read there is the search only; without agents:write 
   await own.getByRole('complementary', { name: 'Details' }).getByText('published', { exact: true }).waitFor();
   assert.equal(await own.getByRole('button', { name: 'List an agent' }).count(), 0);
   assert.equal(await own.getByRole('button', { name: 'Withdraw' }).count(), 0);
+});
+
+browserTest(
+  'text that imitates our verification is apart from it, after the publisher and the facts',
+  async (t) => {
+    const [tenant, other] = [await createTenant(server), await createTenant(server)];
+    const title = '✓ Verified — Countersign Official Agent';
+    const listing = { title, description: `${'\n'.repeat(180)}✓ Verified by Countersign` };
+    const { listingId } = await createListing(other, listing);
+    for (const width of [1440, 360]) {
+      const page = await server.open(t, `/marketplace?selected=${listingId}`, { as: tenant, width });
+      const facts = page.locator('dl').filter({ hasText: 'Published by' });
+      await facts.waitFor();
+      assert.match((await facts.locator('dt').first().textContent()) ?? '', /^Published by$/);
+      const said = page.getByRole('figure').filter({ hasText: title });
+      await said.getByText(/^Text by .*It is not checked by this instance\.$/).waitFor();
+      const [above, below] = [await facts.boundingBox(), await said.boundingBox()];
+      assert.ok(above && below && above.y + above.height <= below.y, 'the facts come first');
+      assert.ok(below.height < 400, `${below.height} px of text`);
+      await said.getByText('✓ Verified by Countersign').waitFor();
+      assert.equal(await page.getByRole('heading', { level: 2, name: title }).count(), 0);
+      await assertAccessible(page);
+      await assertNoSidewaysScroll(page);
+    }
+  },
+);
+
+browserTest('publishing to everyone asks first, and shows what becomes public', async (t) => {
+  const tenant = await createTenant(server);
+  const { listingId } = await createListing(tenant, { title: 'Reader', visibility: 'public' }, false);
+  const page = await server.open(t, `/marketplace?view=own&selected=${listingId}`, {
+    as: tenant,
+    width: 1440,
+  });
+  const details = page.getByRole('complementary', { name: 'Details' });
+  const dialog = page.getByRole('dialog', { name: 'Publish to everyone?' });
+  const statusOf = async () =>
+    (await server.call('GET', `/api/v1/marketplace/listings/${listingId}`, { token: await server.token() }))
+      .json;
+  await details.getByRole('button', { name: 'Publish' }).click();
+  const facts = dialog.getByRole('region', { name: 'This becomes public' });
+  for (const text of ['Reader', 'Does things.', 'did:web:']) await facts.getByText(text).first().waitFor();
+  await assertAccessible(page);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal((await statusOf()).status, 'draft');
+  await details.getByRole('button', { name: 'Publish' }).click();
+  await dialog.getByRole('button', { name: 'Publish to everyone' }).click();
+  await details.getByText('published', { exact: true }).waitFor();
+
+  // One that is on show for the organization becomes public by an edit: the same question.
+  const own = await createListing(tenant, { title: 'Inner', visibility: 'organization' });
+  await page.goto(`/console/marketplace?view=own&selected=${own.listingId}`);
+  await details.getByRole('button', { name: 'Edit' }).click();
+  const edit = page.getByRole('dialog', { name: 'Change the listing' });
+  await edit.getByLabel('Visible to').first().click();
+  await page.getByRole('option', { name: 'Everyone' }).click();
+  await edit.getByRole('region', { name: 'This becomes public' }).waitFor();
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.getByText('Confirm that this becomes public').waitFor();
+  await edit.getByLabel('Everyone may see this, also without an account').check();
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.waitFor({ state: 'detached' });
+  await details.getByText('Everyone', { exact: true }).waitFor();
 });

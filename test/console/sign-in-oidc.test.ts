@@ -13,17 +13,16 @@ provider.acceptRedirectsTo(server.url);
 const token = await server.token();
 const allow = [new RegExp(`^foreign: ${provider.issuer}/`)];
 
-const asOperator = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
   const answer = await server.call(method, `/api/v1${url}`, { token, ...(payload && { payload }) });
   assert.ok(answer.status < 300, answer.text);
   return answer.text === '' ? undefined : answer.json;
 };
 
-async function invite(changes: Record<string, unknown> = {}, name = 'Talent') {
-  const { organizationId } = await asOperator('POST', '/organizations', {
-    name,
-    slug: `team-${randomUUID().slice(0, 18)}`,
-  });
+/** A person who has signed in before, unless the invitation is new. */
+async function invite(changes: Record<string, unknown> = {}, name = 'Talent', { isNew = false } = {}) {
+  const slug = `team-${randomUUID().slice(0, 18)}`;
+  const { organizationId } = await asOperator('POST', '/organizations', { name, slug });
   const { agentId } = await asOperator('POST', '/agents', newAgent({ organization_id: organizationId }));
   const person = await asOperator('POST', `/organizations/${organizationId}/people`, {
     issuer: provider.issuer,
@@ -33,7 +32,11 @@ async function invite(changes: Record<string, unknown> = {}, name = 'Talent') {
     agentId,
     ...changes,
   });
-  return { organizationId, agentId, person };
+  if (!isNew)
+    await server.sql('update people set last_sign_in_at = created_at where person_id = $1', [
+      person.personId,
+    ]);
+  return { organizationId, slug, agentId, person };
 }
 
 const open = (t: TestContext, path?: string) => server.open(t, path, { as: null, allow });
@@ -83,11 +86,52 @@ browserTest('a person of two organizations chooses one', async (t) => {
   const page = await open(t, '/audit');
   await logIn(page, person.subject);
   const choice = page.getByRole('main');
-  await choice.getByRole('button', { name: /Beta <img.*viewer/ }).waitFor();
+  await choice
+    .getByRole('region', { name: /^Beta <img/ })
+    .getByText('viewer')
+    .waitFor();
+  assert.equal(await choice.getByText('First visit.').count(), 0);
   await assertAccessible(page);
-  await choice.getByRole('button', { name: /Alpha/ }).click();
+  await choice.getByRole('button', { name: /^Sign in to Alpha/ }).click();
   await page.getByText('Ada Lovelace').first().waitFor();
   assert.equal(page.url(), `${server.url}/console/audit`);
+});
+
+browserTest('two organizations of one name: the slug, the first visit, and a way to decline', async (t) => {
+  const own = await invite();
+  const subject = own.person.subject;
+  const imitation = await invite({ subject }, 'Talent', { isNew: true });
+  for (const width of [1280, 360]) {
+    const page = await server.open(t, '/audit', { as: null, width, allow });
+    await logIn(page, subject);
+    await page.getByRole('region', { name: `Talent (${own.slug})` }).waitFor();
+    const theirs = page.getByRole('region', { name: `Talent (${imitation.slug})` });
+    await theirs.getByText('You have never signed in to this organization.').waitFor();
+    await page.getByText(imitation.slug, { exact: true }).waitFor();
+    assert.equal(await page.getByText('First visit.').count(), 1);
+    await assertAccessible(page);
+    await assertNoSidewaysScroll(page);
+    if (width === 1280) continue;
+    assert.equal(await page.getByRole('button', { name: /^Decline/ }).count(), 1);
+    await theirs.getByRole('button', { name: 'Decline the invitation' }).click();
+    await theirs.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: `Sign in to Talent (${own.slug})` }).click();
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('menu').getByText(own.slug).waitFor();
+  }
+  const { data } = await asOperator('GET', `/organizations/${imitation.organizationId}/people`);
+  assert.deepEqual(data, []);
+});
+
+browserTest('the only invitation, never used: asked before the first session', async (t) => {
+  const { person, slug } = await invite({}, 'Talent', { isNew: true });
+  const page = await open(t, '/audit');
+  await logIn(page, person.subject);
+  await page.getByRole('region', { name: `Talent (${slug})` }).waitFor();
+  const names = async () => (await page.context().cookies(server.url)).map(({ name }) => name);
+  assert.ok(!(await names()).includes('countersign'));
+  await page.getByRole('button', { name: /^Sign in to Talent/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor();
 });
 
 browserTest('a person without an invitation sees why, and the own subject for the admin', async (t) => {
@@ -124,10 +168,8 @@ browserTest(
       .getByText(/took too long, or was used already/)
       .waitFor();
     await page.goto('/console/sign-in?error=%3Cimg%20src%3Dx%3E&returnTo=https://evil.example');
-    await page
-      .getByRole('alert')
-      .getByText('The sign-in at the OpenID provider failed. Begin again.')
-      .waitFor();
+    await page.getByLabel('Client ID').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
     await page.getByLabel('Client ID').fill(server.operator.clientId);
     await page.getByLabel('Client secret').fill(server.operator.clientSecret);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();

@@ -339,6 +339,11 @@ const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
     payload: { personId },
     headers: { ...fromPage, cookie },
   }),
+  declineInvitation: ({ personId, signInCookie: cookie }) => ({
+    method: 'DELETE',
+    url: `/console/api/oidc/invitations/${personId}`,
+    headers: { ...fromPage, cookie },
+  }),
 };
 
 /** A request that succeeds for the operator. */
@@ -699,6 +704,15 @@ export const rows: Readonly<Record<string, Row>> = {
       method: 'POST',
       url: '/console/api/oidc/identity',
       payload: { personId },
+      headers: fromPage,
+    }),
+    answers: sameForAll('401 UNAUTHORIZED'),
+  },
+
+  declineInvitation: {
+    request: ({ personId }) => ({
+      method: 'DELETE',
+      url: `/console/api/oidc/invitations/${personId}`,
       headers: fromPage,
     }),
     answers: sameForAll('401 UNAUTHORIZED'),

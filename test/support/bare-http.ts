@@ -33,6 +33,7 @@ export async function startHttp(
     authenticate: async () => undefined,
     authenticateClient: async () => undefined,
     authenticateSession: async () => undefined,
+    explainNoSession: () => ({ message: 'Sign in to the console first.' }),
     origin: 'http://countersign.test',
     explain: async () => ({ ...anonymous, reason: 'unknown here' }),
     recordRefusal: async () => {},

@@ -167,6 +167,7 @@ export const eventTypes = [
   "member.updated",
   "person.invited",
   "person.updated",
+  "person.declined",
   "authentication.refused",
   "session.code_created",
   "refusals.suppressed",

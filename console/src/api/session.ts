@@ -13,6 +13,7 @@ export interface Session {
   /** The e-mail address of the agent. */
   readonly agentName: string;
   readonly organizationName: string;
+  readonly organizationSlug: string;
   readonly planTier: string;
   readonly multiTenant: boolean;
   /** True on an instance of `npm start`. */
@@ -27,13 +28,19 @@ export type SignIn = { readonly clientId: string; readonly clientSecret: string 
 
 const path = '/console/api/session';
 
-/** Null: there is no session. */
-export async function fetchSession(signal?: AbortSignal): Promise<Session | null> {
+export interface SessionAnswer {
+  /** Null: there is none. */
+  readonly session: Session | null;
+  /** Why the server does not know the cookie of this browser. */
+  readonly hint?: string | undefined;
+}
+
+export async function fetchSession(signal?: AbortSignal): Promise<SessionAnswer> {
   try {
-    return (await sendJson('GET', path, undefined, { signal })) as Session;
+    return { session: (await sendJson('GET', path, undefined, { signal })) as Session };
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+    return { session: null, hint: error.details.cookie === 'unknown' ? error.message : undefined };
   }
 }
 
@@ -65,6 +72,9 @@ export interface ProviderIdentity {
     readonly personId: string;
     readonly organizationId: string;
     readonly organizationName: string;
+    readonly organizationSlug: string;
+    /** The person has never signed in to it. */
+    readonly firstVisit: boolean;
     readonly role: 'admin' | 'viewer';
   }[];
 }
@@ -74,3 +84,6 @@ export const fetchProviderIdentity = async (signal?: AbortSignal): Promise<Provi
 
 export const chooseOrganization = (personId: string): Promise<unknown> =>
   sendJson('POST', '/console/api/oidc/identity', { personId });
+
+export const declineInvitation = (personId: string): Promise<unknown> =>
+  sendJson('DELETE', `/console/api/oidc/invitations/${encodeURIComponent(personId)}`);

@@ -33,10 +33,12 @@ interface ShownCode extends CommandLineCode {
 
 function Steps() {
   const { agentName, person, expiresAt } = useSession();
-  const { refresh } = useSessionState();
+  const { session, refresh } = useSessionState();
   const [code, setCode] = useState<ShownCode>();
   const [error, setError] = useState<ApiError>();
   const seconds = useSecondsLeft(code);
+  // The code goes with the session.
+  if (session === null && code) setCode(undefined);
   const busy = useRef(false);
 
   const make = async () => {

@@ -3,34 +3,50 @@ import { useEffect, useState } from 'react';
 import { onRequestEvent } from '../api/request.ts';
 import { Icon } from '../components/Icon.tsx';
 
-type Notice = { readonly kind: 'offline' } | { readonly kind: 'waiting'; readonly seconds: number };
-
-/** Says that the server does not answer, or that the rate limit makes a request wait. It goes away by itself. */
+/** Says that the server does not answer, or that the rate limit makes requests wait. It goes away by itself. */
 export function ConnectionNotice() {
-  const [notice, setNotice] = useState<Notice>();
+  const [isOffline, setOffline] = useState(false);
+  const [waitsUntil, setWaitsUntil] = useState(0);
   useEffect(
     () =>
       onRequestEvent((event) => {
-        if (event.type === 'offline') setNotice({ kind: 'offline' });
-        else if (event.type === 'online') setNotice(undefined);
-        else if (event.type === 'waiting') setNotice({ kind: 'waiting', seconds: event.seconds });
+        // An answer to another request does not end the wait.
+        if (event.type === 'waiting') setWaitsUntil(Date.now() + event.seconds * 1_000);
+        else if (event.type !== 'unauthorized') setOffline(event.type === 'offline');
       }),
     [],
   );
-  if (!notice) return null;
-  return notice.kind === 'offline' ? (
-    <Alert
-      color="red"
-      role="alert"
-      icon={<Icon name="warning" />}
-      title="No connection to the server"
-      mb="md"
-    >
-      The page may be out of date. Nothing you typed is lost; try again when the connection is back.
-    </Alert>
-  ) : (
+  const seconds = useSecondsUntil(waitsUntil);
+  if (isOffline)
+    return (
+      <Alert
+        color="red"
+        role="alert"
+        icon={<Icon name="warning" />}
+        title="No connection to the server"
+        mb="md"
+      >
+        The page may be out of date. Nothing you typed is lost; try again when the connection is back.
+      </Alert>
+    );
+  if (seconds === 0) return null;
+  return (
     <Alert color="yellow" role="status" icon={<Icon name="clock" />} title="Too many requests" mb="md">
-      The rate limit is reached. The console tries again in {notice.seconds} s.
+      The rate limit is reached. The console tries again in {seconds} s. You need not reload the page.
     </Alert>
   );
+}
+
+function useSecondsUntil(end: number): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    setNow(Date.now());
+    if (end <= Date.now()) return;
+    const timer = setInterval(() => {
+      setNow(Date.now());
+      if (Date.now() >= end) clearInterval(timer);
+    }, 1_000);
+    return () => clearInterval(timer);
+  }, [end]);
+  return Math.max(0, Math.ceil((end - now) / 1_000));
 }

@@ -6,13 +6,16 @@ import { LoadingState } from '../components/LoadingState.tsx';
 import { LinkSignIn } from '../pages/sign-in/LinkSignIn.tsx';
 import { SignInForm } from '../pages/sign-in/SignInForm.tsx';
 import { SignInPage } from '../pages/sign-in/SignInPage.tsx';
+import { ConnectionNotice } from './ConnectionNotice.tsx';
+import classes from './SessionGate.module.css';
 import { useSessionState } from './session-context.tsx';
 
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const { session, ended, error, refresh, linkCode, dropLinkCode } = useSessionState();
   if (session === undefined)
     return error ? (
-      <main>
+      <main className={classes.start}>
+        <ConnectionNotice />
         <ErrorState
           error={error}
           title="The console cannot start"
@@ -20,7 +23,10 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
         />
       </main>
     ) : (
-      <LoadingState label="Loading the console" />
+      <main className={classes.start}>
+        <ConnectionNotice />
+        <LoadingState label="Loading the console" />
+      </main>
     );
   if (session === null && !ended) return <SignInPage />;
   return (
@@ -37,7 +43,9 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
         zIndex={500}
       >
         <Stack>
-          <Text size="sm">Sign in again to go on. Everything on the page stays as it is.</Text>
+          <Text size="sm">
+            Sign in again to go on. Everything on the page stays as it is; a secret that was shown is gone.
+          </Text>
           <SignInForm />
         </Stack>
       </Modal>

@@ -130,6 +130,7 @@ function AccountMenu() {
           <Menu.Label>Organization</Menu.Label>
           <div className={classes.menuText}>
             <TenantText text={session.organizationName} />
+            <TenantText text={session.organizationSlug} className={classes.slug} />
           </div>
           <Menu.Label>{session.person ? 'Signed in as' : 'Agent'}</Menu.Label>
           <div className={classes.menuText}>

@@ -3,14 +3,17 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import type { Scope } from '../api/generated.ts';
 import { onRequestEvent } from '../api/request.ts';
-import { fetchSession, type Session, signOut as sendSignOut } from '../api/session.ts';
+import { fetchSession, type Session, type SessionAnswer, signOut as sendSignOut } from '../api/session.ts';
 import { takeCode } from './sign-in-address.ts';
+import { onTabMessage, tellOtherTabs } from './tabs.ts';
 
 export interface SessionState {
   /** Undefined while it loads; null without one. */
   readonly session: Session | null | undefined;
   /** The session that has just ended. Its pages stay, so that nothing typed is lost. */
   readonly ended: Session | undefined;
+  /** Why there is none, although the browser has a cookie. */
+  readonly hint: string | undefined;
   readonly error: Error | null;
   /** Asks the server again: after sign-in, and to stay signed in. */
   readonly refresh: () => Promise<void>;
@@ -28,12 +31,13 @@ const isSameIdentity = (one: Session, other: Session): boolean =>
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient();
-  const { data: session, error } = useQuery({
+  const { data: answer, error } = useQuery({
     queryKey,
     queryFn: ({ signal }) => fetchSession(signal),
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
+  const { session, hint } = answer ?? {};
   // The session of the pages on display. It stays when any answer says that there is none.
   const [shown, setShown] = useState<Session>();
   // Another agent or person must see nothing of the one before.
@@ -48,6 +52,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
   useEffect(() => {
     if (!hasEnded) return;
+    tellOtherTabs('session-ended');
     // After the next sign-in.
     return () =>
       void client.invalidateQueries({ predicate: ({ queryKey: [first] }) => first !== queryKey[0] });
@@ -56,7 +61,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   useEffect(
     () =>
       onRequestEvent((event) => {
-        if (event.type === 'unauthorized') client.setQueryData(queryKey, null);
+        if (event.type === 'unauthorized') client.setQueryData<SessionAnswer>(queryKey, { session: null });
       }),
     [client],
   );
@@ -72,6 +77,15 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     return () => removeEventListener('focus', check);
   }, [refresh]);
 
+  useEffect(
+    () =>
+      onTabMessage((message) => {
+        if (message === 'signed-out') location.reload();
+        else if (!hasEnded) void refresh().catch(() => undefined);
+      }),
+    [refresh, hasEnded],
+  );
+
   const [linkCode, setLinkCode] = useState<string>();
   useEffect(() => {
     // Also when the link is pasted into the address bar of an open console.
@@ -84,6 +98,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
   const signOut = useCallback(async () => {
     await sendSignOut();
+    tellOtherTabs('signed-out');
     // A new document has nothing of the session in its memory.
     location.assign('/console');
   }, []);
@@ -91,9 +106,9 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const state = useMemo(
     () => ({
       session: isOther ? undefined : session,
-      ...{ ended, error, refresh, signOut, linkCode, dropLinkCode },
+      ...{ ended, hint, error, refresh, signOut, linkCode, dropLinkCode },
     }),
-    [isOther, session, ended, error, refresh, signOut, linkCode, dropLinkCode],
+    [isOther, session, ended, hint, error, refresh, signOut, linkCode, dropLinkCode],
   );
   return <SessionContext value={state}>{children}</SessionContext>;
 }

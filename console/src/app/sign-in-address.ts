@@ -18,8 +18,7 @@ export function placeAfterSignIn(): string {
 }
 
 export interface ProviderReturn {
-  /** One of the words of `providerErrors`. */
-  readonly error?: string | undefined;
+  readonly error?: ProviderError | undefined;
   readonly requestId?: string | undefined;
   /** The person was invited to several organizations. */
   readonly choose: boolean;
@@ -29,18 +28,26 @@ export interface ProviderReturn {
 export function providerReturn(): ProviderReturn {
   if (location.pathname !== signInPath) return { choose: false };
   const query = new URLSearchParams(location.search);
+  // Anyone can make an address: it chooses among our own sentences, and says nothing itself.
+  const [error, requestId] = [query.get('error') ?? '', query.get('requestId') ?? ''];
   return {
-    error: query.get('error') ?? undefined,
-    requestId: query.get('requestId') ?? undefined,
+    error: isProviderError(error) ? error : undefined,
+    requestId: uuid.test(requestId) ? requestId : undefined,
     choose: query.get('choose') === 'organization',
   };
 }
 
-export const providerErrors: Readonly<Record<string, string>> = {
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const providerErrors = {
   not_configured: 'No OpenID provider is configured on this instance.',
   provider_unavailable: 'The OpenID provider does not answer. Try again in a moment.',
   provider_refused: 'The OpenID provider refused the sign-in, or it was cancelled there.',
   invalid_answer: 'The answer of the OpenID provider could not be verified. Begin again.',
   sign_in_expired: 'The sign-in took too long, or was used already. Begin again.',
   not_invited: 'You were not invited to an organization of this instance.',
-};
+} as const;
+export type ProviderError = keyof typeof providerErrors;
+
+/** Own keys: `__proto__` and `constructor` are no errors. */
+const isProviderError = (word: string): word is ProviderError => Object.hasOwn(providerErrors, word);

@@ -1,6 +1,7 @@
 import { Alert, Box, Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
+import { ConfirmButton } from './ConfirmButton.tsx';
 import { Icon } from './Icon.tsx';
 import { RequestId } from './RequestId.tsx';
 
@@ -21,11 +22,21 @@ export interface ConfirmEndingProps {
   readonly ready?: boolean;
 }
 
-/** A destructive action: says what will end, and asks once. */
+/** False until the person has pressed a key or a button on this page. */
+const hasActed = (): boolean => navigator.userActivation?.hasBeenActive ?? true;
+
+/**
+ * A destructive action: says what will end, and asks once. It opens by an action of the person on this page, never by an address:
+ * another page can choose the address, and knows where the button would be.
+ */
 export function ConfirmEnding(props: ConfirmEndingProps) {
   const { opened, onClose, title, children, confirmLabel, onConfirm, extra, ready = true } = props;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
+  const isRefused = opened && !hasActed();
+  useEffect(() => {
+    if (isRefused) onClose();
+  }, [isRefused, onClose]);
   const close = () => {
     setError(undefined);
     onClose();
@@ -43,7 +54,12 @@ export function ConfirmEnding(props: ConfirmEndingProps) {
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal
+      opened={opened && !isRefused}
+      onClose={close}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       <Stack>
         <Text component="div" size="sm">
           {children}
@@ -59,9 +75,9 @@ export function ConfirmEnding(props: ConfirmEndingProps) {
           <Button variant="default" onClick={close} data-autofocus>
             Cancel
           </Button>
-          <Button color="red.8" onClick={() => void confirm()} loading={busy} disabled={!ready}>
+          <ConfirmButton color="red.8" onClick={() => void confirm()} loading={busy} disabled={!ready}>
             {confirmLabel}
-          </Button>
+          </ConfirmButton>
         </Group>
       </Stack>
     </Modal>

@@ -1,7 +1,8 @@
 import { Alert, Box, Button, Group, Modal, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
-import { type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
+import { ConfirmButton } from './ConfirmButton.tsx';
 import { Icon } from './Icon.tsx';
 import { RequestId } from './RequestId.tsx';
 
@@ -20,6 +21,8 @@ export interface FormDialogProps<Values extends Record<string, unknown>> {
   /** Beside the buttons, usually `<CopyAsCurl …>` with the values so far. */
   readonly extra?: (values: Values) => ReactNode;
   readonly size?: string;
+  /** It ends or publishes something although nothing has to be typed: its button waits like that of `ConfirmEnding`. */
+  readonly confirms?: boolean;
 }
 
 /** A form in a dialog. Problems of single fields appear at these fields, the rest above the buttons. */
@@ -35,6 +38,7 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
     onSubmit,
     extra,
     size = 'md',
+    confirms = false,
   } = props;
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
@@ -70,6 +74,8 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
     }
   };
 
+  const SubmitButton = confirms ? ConfirmButton : Button;
+
   /** The first field with a problem may be out of sight. */
   const focusFirst = (errors: Readonly<Record<string, unknown>>) =>
     form.getInputNode(Object.keys(errors)[0] ?? '')?.focus();
@@ -82,7 +88,11 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
       size={size}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <form onSubmit={form.onSubmit((values) => void submit(values), focusFirst)} noValidate>
+      <form
+        onSubmit={form.onSubmit((values) => void submit(values), focusFirst)}
+        onKeyDown={ignoreHeldEnter}
+        noValidate
+      >
         <Stack>
           {children(form)}
           {error && (
@@ -93,15 +103,21 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
           )}
           <Group justify="flex-end">
             {extra && <Box mr="auto">{extra(form.values)}</Box>}
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
               Cancel
             </Button>
-            <Button type="submit" loading={busy}>
+            <SubmitButton type="submit" loading={busy}>
               {submitLabel}
-            </Button>
+            </SubmitButton>
           </Group>
         </Stack>
       </form>
     </Modal>
   );
+}
+
+/** A key that was held down before the dialog opened sends nothing. */
+function ignoreHeldEnter(event: KeyboardEvent<HTMLElement>): void {
+  const isText = event.target instanceof HTMLTextAreaElement;
+  if (event.repeat && event.key === 'Enter' && !isText) event.preventDefault();
 }

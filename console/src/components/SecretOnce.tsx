@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
+import { useSessionState } from '../app/session-context.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { downloadText } from './download.ts';
 import { Icon } from './Icon.tsx';
@@ -21,7 +22,7 @@ export interface SecretOnceProps {
   readonly children?: ReactNode;
 }
 
-/** Shows a secret once, with ways to keep it. Only its button closes it. */
+/** Shows a secret once, with ways to keep it. Its button closes it, and the end of the session: the next person may not see it. */
 export function SecretOnce({
   secret,
   onClose,
@@ -31,6 +32,11 @@ export function SecretOnce({
   note = 'The server stores a hash of it. Copy it now, or download it.',
   children,
 }: SecretOnceProps) {
+  const hasEnded = useSessionState().session === null;
+  useEffect(() => {
+    if (hasEnded && secret !== undefined) onClose();
+  }, [hasEnded, secret, onClose]);
+  if (hasEnded) return null;
   const file = Object.entries(variables)
     .map(([variable, value]) => `${variable}=${value}\n`)
     .join('');

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import classes from './TenantText.module.css';
+import { beginningOf, withoutGaps } from './text-lines.ts';
 
 /** Characters that change the direction of the text around them or hide text: shown as a mark instead. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const kept = new Set(['\n', '\t', '\u200c', '\u200d']);
 const maxTitle = 1_000;
-const longText = 300;
 
 export interface TenantTextProps {
   readonly text: string | null | undefined;
@@ -27,13 +27,14 @@ export function TenantText({ text, multiline = false, className = '', fallback =
         {safe.slice(0, maxTitle)}
       </bdi>
     );
-  const isLong = safe.length > longText;
+  const whole = withoutGaps(safe);
+  const beginning = beginningOf(whole);
   return (
     <span className={`${classes.block} ${className}`}>
-      <bdi>{isLong && !all ? `${safe.slice(0, longText)}…` : safe}</bdi>
-      {isLong && (
+      <bdi>{all ? whole : beginning}</bdi>
+      {beginning !== whole && (
         <button type="button" className={classes.more} aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show less' : `Show all ${safe.length.toLocaleString('en')} characters`}
+          {all ? 'Show less' : `Show all ${whole.length.toLocaleString('en')} characters`}
         </button>
       )}
     </span>

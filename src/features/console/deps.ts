@@ -119,7 +119,7 @@ export interface Sessions {
   recordRefusal(origin: Origin, refused: RefusedSignIn): Promise<void>;
 }
 
-export interface Console extends Pick<SessionDeps, 'authenticateSession'> {
+export interface Console extends Pick<SessionDeps, 'authenticateSession' | 'explainNoSession'> {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   readonly sessions: Sessions;

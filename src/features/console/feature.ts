@@ -32,6 +32,7 @@ export function createConsole(deps: ConsoleDeps): Console {
     loops: [createPurgeLoop(deps), createProviderPurgeLoop(deps)],
     sessions,
     authenticateSession: sessions.authenticateSession,
+    explainNoSession: sessions.explainNoSession,
     listener: createSessionsListener(sessions),
     linkFor: links.linkFor,
   };

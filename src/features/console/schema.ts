@@ -26,6 +26,7 @@ export const Session = Type.Object(
     agentName: Type.String({ description: 'the e-mail of the agent' }),
     organizationId: Uuid,
     organizationName: Type.String(),
+    organizationSlug: Type.String({ description: 'tells organizations of the same name apart' }),
     planTier: literals(planTiers),
     role: literals(['admin', 'member', 'viewer', 'none']),
     scopes: Type.Array(Type.String()),

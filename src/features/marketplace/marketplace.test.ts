@@ -120,7 +120,10 @@ describe('POST /marketplace/listings', () => {
     );
     assert.equal(created.status, 201, created.text);
     const { listingId, createdAt, updatedAt, ...rest } = created.json;
+    assert.match(rest.organizationSlug, /^team-/);
     assert.deepEqual(rest, {
+      organizationName: 'Some team',
+      organizationSlug: rest.organizationSlug,
       agentId,
       organizationId,
       title: 'Résumé screener',

@@ -98,6 +98,8 @@ export const Listing = Type.Object(
     listingId: Uuid,
     agentId: Uuid,
     organizationId: Uuid,
+    organizationName: Type.String({ description: 'of the organization that publishes it; not unique' }),
+    organizationSlug: Type.String({ description: 'of the same organization; no other one has it' }),
     title: Type.String(),
     summary: Type.String(),
     description: Type.String({ description: 'Markdown' }),

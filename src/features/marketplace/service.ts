@@ -24,6 +24,7 @@ import {
   insertListing,
   listListings,
   lockListing,
+  type NewRow,
   type StoredListing,
   updateListing,
 } from './store.ts';
@@ -84,7 +85,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
         const [facts = fail('AGENT_NOT_FOUND')] = await factsOf([agentId], tx);
         const { organizationId, agentType, version, capabilities } = facts;
         const now = isoTime(clock);
-        const listing: StoredListing = {
+        const listing: NewRow = {
           ...withDefaults(wanted),
           listingId: ids.uuid(),
           agentId,
@@ -105,7 +106,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
           agentId,
           metadata: { listingId, visibility },
         });
-        return toListing(listing);
+        return toListing((await findListing(tx, organizationId, listingId)) ?? fail('LISTING_NOT_FOUND'));
       });
     },
 

@@ -7,8 +7,13 @@ import type { Listing, ListingQuery } from './schema.ts';
 /** A row; `did` and `cardUrl` are derived from the agent's id. */
 export type StoredListing = Omit<Listing, 'did' | 'cardUrl'>;
 
+/** As the service writes it: the name and slug of the organization are read with it. */
+export type NewRow = Omit<StoredListing, 'organizationName' | 'organizationSlug'>;
+
 export const columns = sql`
-  l.listing_id as "listingId", l.agent_id as "agentId", l.organization_id as "organizationId", l.title, l.summary,
+  l.listing_id as "listingId", l.agent_id as "agentId", l.organization_id as "organizationId",
+  (select o.name from organizations o where o.organization_id = l.organization_id) as "organizationName",
+  (select o.slug from organizations o where o.organization_id = l.organization_id) as "organizationSlug", l.title, l.summary,
   l.description, l.categories, l.tags, l.capabilities, l.agent_type as "agentType", l.version, l.endpoints,
   l.documentation_url as "documentationUrl", l.pricing, l.visibility, l.verified, l.status,
   l.published_at as "publishedAt", l.created_at as "createdAt", l.updated_at as "updatedAt"`;
@@ -18,7 +23,7 @@ const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`l.organization_id = ${organizationId}`;
 
 /** False when the agent already has a listing. */
-export async function insertListing(db: Queryable, listing: StoredListing): Promise<boolean> {
+export async function insertListing(db: Queryable, listing: NewRow): Promise<boolean> {
   const inserted = await db.run(
     'listings.insert',
     sql`insert into listings
@@ -36,7 +41,7 @@ export async function insertListing(db: Queryable, listing: StoredListing): Prom
   return inserted === 1;
 }
 
-export async function updateListing(db: Queryable, listing: StoredListing): Promise<void> {
+export async function updateListing(db: Queryable, listing: NewRow): Promise<void> {
   await db.run(
     'listings.update',
     sql`update listings

@@ -1,4 +1,4 @@
-import type { Caller } from '../../kernel/caller.ts';
+import type { Caller, Origin } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { Page } from '../../kernel/http/page.ts';
@@ -55,6 +55,10 @@ export interface Invitation {
   readonly agentId: string;
   readonly organizationId: string;
   readonly organizationName: string;
+  /** Unlike the name, no other organization has it. */
+  readonly organizationSlug: string;
+  /** The person has never signed in by this invitation. */
+  readonly firstVisit: boolean;
   /** The agent and the organization are active. */
   readonly usable: boolean;
 }
@@ -66,6 +70,8 @@ export interface PeopleSignIn {
   findInvitations(db: Queryable, issuer: string, subject: string): Promise<Invitation[]>;
   /** The person as of now, locked until the transaction ends; undefined when the person was removed. */
   recordSignIn(tx: Tx, personId: string): Promise<SignedInPerson | undefined>;
+  /** Deletes an invitation that the person has never used, and records it. False when there is none any more. */
+  decline(origin: Origin, invitation: Pick<Invitation, 'organizationId' | 'personId'>): Promise<boolean>;
 }
 
 export interface People extends PeopleService, PeopleSignIn {

@@ -3,7 +3,7 @@
  * serialized, and a person never gets more power than the caller could give to an agent by a credential.
  */
 import { limits } from '../../contract/limits.ts';
-import type { Caller } from '../../kernel/caller.ts';
+import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -15,6 +15,7 @@ import type { Person, PersonChange, PersonParams } from './schema.ts';
 import {
   countPeople,
   deletePerson,
+  deleteUnused,
   findInvitations,
   findPerson,
   insertPerson,
@@ -56,12 +57,12 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
 
   const record = (
     tx: Tx,
-    caller: Caller,
-    type: 'person.invited' | 'person.updated' | 'person.removed',
+    actor: Actor,
+    type: 'person.invited' | 'person.updated' | 'person.removed' | 'person.declined',
     { organizationId, agentId, personId, name, role, issuer, subject }: Person,
     more: Record<string, unknown> = {},
   ) =>
-    ledger.record(tx, caller, type, {
+    ledger.record(tx, actor, type, {
       organizationId,
       agentId,
       metadata: { personId, name, role, issuer, subject, ...more },
@@ -135,6 +136,13 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
       }),
 
     findInvitations,
+    decline: (origin, { organizationId, personId }) =>
+      db.transaction(async (tx) => {
+        await lockOrganization(tx, organizationId);
+        const person = await deleteUnused(tx, organizationId, personId);
+        if (person) await record(tx, origin, 'person.declined', person);
+        return person !== undefined;
+      }),
     recordSignIn: (tx, personId) => updateLastSignIn(tx, personId, isoTime(clock)),
   };
 }

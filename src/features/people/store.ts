@@ -73,6 +73,19 @@ export async function deletePerson(db: Queryable, { personId }: Person): Promise
   await db.run('people.delete', sql`delete from people where person_id = ${personId}`);
 }
 
+/** The person, unless an admin has removed the invitation or the person has signed in by it. */
+export const deleteUnused = (
+  db: Queryable,
+  organizationId: string,
+  personId: string,
+): Promise<Person | undefined> =>
+  db.maybe(
+    'people.decline',
+    sql`delete from people
+        where organization_id = ${organizationId} and person_id = ${personId} and last_sign_in_at is null
+        returning ${columns}`,
+  );
+
 export const updateLastSignIn = (
   db: Queryable,
   personId: string,
@@ -89,10 +102,11 @@ export const findInvitations = (db: Queryable, issuer: string, subject: string):
     'people.invitations',
     sql`select p.person_id as "personId", p.name, p.role, p.agent_id as "agentId",
           p.organization_id as "organizationId", o.name as "organizationName",
+          o.slug as "organizationSlug", p.last_sign_in_at is null as "firstVisit",
           a.status = 'active' and o.status = 'active' as usable
         from people p
         join agents a on a.agent_id = p.agent_id
         join organizations o on o.organization_id = p.organization_id
         where p.issuer = ${issuer} and p.subject = ${subject}
-        order by o.name, p.person_id limit 100`,
+        order by p.last_sign_in_at is null, o.name, o.slug limit 100`,
   );

@@ -328,6 +328,7 @@ const invalidations: Readonly<
   'person.invited': 'none',
   'person.updated': 'none',
   'person.removed': 'none',
+  'person.declined': 'none',
   'policy.refused': 'none',
   'session.code_created': 'none',
   'session.created': 'none',

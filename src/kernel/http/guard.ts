@@ -76,7 +76,7 @@ export interface Guard {
 export function createGuard(deps: GuardDeps): Guard {
   const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata } = deps;
   const counting = createCounting(deps);
-  const { countAgainst, countInOwnWindow, showWindow, showUnusedWindow } = counting;
+  const { countAgainst, countInConsole, countInOwnWindow, showWindow, showUnusedWindow } = counting;
   const admit = createAdmit(deps, counting);
   const authorizeSession = createAuthorizeSession(deps, counting, admit);
 
@@ -198,7 +198,8 @@ export function createGuard(deps: GuardDeps): Guard {
       const known = token === undefined ? undefined : authenticate(token);
       const authenticated = known instanceof Promise ? await known : known;
 
-      if (entry?.limit !== 'afterVerification')
+      if (entry?.limit === 'console') await countInConsole(reply, context, undefined);
+      else if (entry?.limit !== 'afterVerification')
         await countAgainst(reply, context, authenticated?.agentId, authenticated?.rateLimitPerMinute);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.

@@ -18,7 +18,7 @@ export type Access =
   /** A fixed secret as the Bearer token; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
   /**
-   * The session cookie of the console. With `optional`, a request without a session is let in too: signing in. Methods other than GET
+   * The session cookie of the console. With `optional`, a request without a session is let in too: signing in. The request
    * must come from a page of this instance.
    */
   | { readonly kind: 'session'; readonly optional?: true }
@@ -64,9 +64,11 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: name }) as const;
 
 /**
- * `caller`: the request counts against the authenticated client, otherwise against the IP address.
+ * `caller`: the request counts against the authenticated client, otherwise against the IP address. With a session of the console it
+ * counts in the window of the console instead.
  * `afterVerification`: the handler counts, against the client once it is authenticated or against the address. Requests with a
  * client's public id alone cannot use up its window. A request that fails before the handler has counted counts against the address.
+ * `console`: the request counts against the address, in the window of the console. For its files.
  * `static`: the request does not count. For files that are equal for all clients and cost less than counting.
  * `none`: the request does not count, and no store is read: the headers show an unused window. For probes.
  * `perMinute`: as `caller`. A request that has passed every other step of the guard also counts in a window of this route: one per
@@ -76,6 +78,7 @@ export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: n
 export type Limit =
   | 'caller'
   | 'afterVerification'
+  | 'console'
   | 'static'
   | 'none'
   | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' };

@@ -35,8 +35,15 @@ export async function createPeopleScenario(t: TestApp, provider: SignInProvider,
       })
     ).organizationId;
 
-  /** A person of a new organization, or of the given one, who acts through an agent of their own. */
-  async function invite(changes: Record<string, unknown> = {}, organizationId?: string) {
+  /**
+   * A person of a new organization, or of the given one, who acts through an agent of their own and has signed in before, unless the
+   * invitation is new.
+   */
+  async function invite(
+    changes: Record<string, unknown> = {},
+    organizationId?: string,
+    { isNew = false } = {},
+  ) {
     const home = organizationId ?? (await makeOrganization());
     const agent = newAgent({ organization_id: home, allowedScopes: organizationScopes });
     const agentId: string =
@@ -49,6 +56,8 @@ export async function createPeopleScenario(t: TestApp, provider: SignInProvider,
       ...changes,
       agentId,
     });
+    if (!isNew)
+      await t.sql('update people set last_sign_in_at = created_at where person_id = $1', [person.personId]);
     const url = `/organizations/${home}/people/${person.personId}`;
     return { organizationId: home, agentId, person, url };
   }

@@ -9,7 +9,9 @@ import { LoadingState } from '../../components/LoadingState.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingFacts } from './ListingFacts.tsx';
+import { ListingHeading } from './ListingHeading.tsx';
 import { agentTypes } from './listing.ts';
+import { Publisher } from './Publisher.tsx';
 import { TitleAndSummary } from './TitleAndSummary.tsx';
 import { VerifiedBadge } from './VerifiedBadge.tsx';
 import type { ViewProps } from './view.ts';
@@ -31,19 +33,29 @@ const filters: readonly Filter[] = [
 ];
 
 const columns: readonly Column<Listing>[] = [
-  { id: 'title', header: 'Agent', cell: (listing) => <TitleAndSummary listing={listing} /> },
-  { id: 'type', header: 'Type', cell: ({ agentType }) => agentType, width: '8rem' },
   {
-    id: 'categories',
-    header: 'Categories',
-    cell: ({ categories }) => <TenantText text={categories.join(', ')} />,
-    width: '12rem',
+    id: 'publisher',
+    header: 'Published by',
+    cell: (listing) => <Publisher listing={listing} />,
+    width: '14rem',
   },
   {
     id: 'verified',
     header: 'Identity',
     cell: ({ verified }) => <VerifiedBadge verified={verified} />,
     width: '7rem',
+  },
+  {
+    id: 'title',
+    header: 'Agent, as the publisher describes it',
+    cell: (listing) => <TitleAndSummary listing={listing} />,
+  },
+  { id: 'type', header: 'Type', cell: ({ agentType }) => agentType, width: '8rem' },
+  {
+    id: 'categories',
+    header: 'Categories',
+    cell: ({ categories }) => <TenantText text={categories.join(', ')} />,
+    width: '12rem',
   },
   {
     id: 'published',
@@ -81,7 +93,7 @@ export function FindAgents({ search, onSearch, tabs }: ViewProps) {
         icon: 'marketplace',
       }}
       detail={{
-        title: (_, listing) => <TenantText text={listing?.title ?? 'Listing'} />,
+        title: (_, listing) => <ListingHeading listing={listing} />,
         render: (listingId, listing) =>
           listing ? <ListingFacts listing={listing} /> : <OtherPage listingId={listingId} />,
       }}

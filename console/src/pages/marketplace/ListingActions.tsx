@@ -8,13 +8,14 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
+import { PublishDialog } from './PublishDialog.tsx';
 
 export interface ListingActionsProps {
   readonly listing: Listing;
   readonly onDeleted: () => void;
 }
 
-type Dialog = 'edit' | 'withdraw' | 'delete' | undefined;
+type Dialog = 'edit' | 'publish' | 'withdraw' | 'delete' | undefined;
 
 /** Publish, withdraw, change, delete. */
 export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
@@ -26,6 +27,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
   const params = { listingId: listing.listingId };
   const close = () => setDialog(undefined);
   const isOnShow = listing.status === 'published';
+  const isForEveryone = listing.visibility === 'public';
   const publish = () =>
     update.mutate(
       { params, body: { status: 'published' } },
@@ -34,7 +36,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
   return (
     <Group gap="xs" mb="sm">
       {(listing.status === 'draft' || listing.status === 'withdrawn') && (
-        <Button onClick={publish} loading={update.isPending}>
+        <Button onClick={isForEveryone ? () => setDialog('publish') : publish} loading={update.isPending}>
           Publish
         </Button>
       )}
@@ -52,6 +54,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
       {!isOnShow && (
         <CopyAsCurl operation="updateListing" input={{ params, body: { status: 'published' } }} />
       )}
+      <PublishDialog opened={dialog === 'publish'} onClose={close} listing={listing} />
       <ListingDialog opened={dialog === 'edit'} onClose={close} listing={listing} onSaved={close} />
       <ConfirmEnding
         opened={dialog === 'withdraw'}

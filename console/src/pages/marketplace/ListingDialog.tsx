@@ -1,11 +1,20 @@
-import { Select, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, Select, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { useFrozen } from '../../components/frozen.ts';
-import { changeOf, formOf, newListingOf, pricingModels, problemsOf, visibilities } from './listing.ts';
+import {
+  changeOf,
+  formOf,
+  newListingOf,
+  opensToEveryone,
+  pricingModels,
+  problemsOf,
+  visibilities,
+} from './listing.ts';
+import { PublicFacts } from './PublishDialog.tsx';
 
 export interface ListingDialogProps {
   readonly opened: boolean;
@@ -29,7 +38,7 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
       submitLabel={listing ? 'Save' : 'Create a draft'}
       size="lg"
       initialValues={formOf(listing)}
-      validate={problemsOf}
+      validate={(form) => problemsOf(form, listing)}
       onSubmit={async (form) => {
         const saved = listing
           ? await update.mutateAsync({ params: { listingId: listing.listingId }, body: changeOf(form) })
@@ -105,6 +114,15 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
             allowDeselect={false}
             {...form.getInputProps('visibility')}
           />
+          {listing && opensToEveryone(listing, form.values) && (
+            <>
+              <PublicFacts listing={{ ...listing, ...changeOf(form.values) } as Listing} />
+              <Checkbox
+                label="Everyone may see this, also without an account"
+                {...form.getInputProps('becomesPublic', { type: 'checkbox' })}
+              />
+            </>
+          )}
         </Stack>
       )}
     </FormDialog>

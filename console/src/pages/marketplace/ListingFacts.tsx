@@ -7,29 +7,31 @@ import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { pricingModels, visibilities } from './listing.ts';
 import classes from './Marketplace.module.css';
+import { Publisher } from './Publisher.tsx';
+import { StatedText } from './StatedText.tsx';
 import { VerifiedBadge } from './VerifiedBadge.tsx';
 
 const labelOf = (options: readonly { value: string; label: string }[], value: string): string =>
   options.find((option) => option.value === value)?.label ?? value;
 
-/** All of a listing. Its texts come from a tenant: Markdown is shown as it was written, never as markup. */
+/** All of a listing: first the publisher and our own statements, then the facts, last the texts of the tenant. */
 export function ListingFacts({ listing }: { readonly listing: Listing }) {
   const { pricing, endpoints, documentationUrl } = listing;
   return (
     <Stack gap="sm">
-      <Group gap="xs">
-        <StatusBadge status={listing.status} />
-        <VerifiedBadge verified={listing.verified} />
-      </Group>
-      <Text size="sm" component="div">
-        <TenantText text={listing.summary} multiline />
-      </Text>
-      {listing.description && (
-        <Text size="sm" component="div">
-          <TenantText text={listing.description} multiline />
-        </Text>
-      )}
       <dl className={classes.facts}>
+        <dt>Published by</dt>
+        <dd>
+          <Publisher listing={listing} />
+        </dd>
+        <dt>Identity</dt>
+        <dd>
+          <VerifiedBadge verified={listing.verified} />
+        </dd>
+        <dt>Status</dt>
+        <dd>
+          <StatusBadge status={listing.status} />
+        </dd>
         <dt>Type</dt>
         <dd>
           {listing.agentType}, version <TenantText text={listing.version} />
@@ -78,8 +80,9 @@ export function ListingFacts({ listing }: { readonly listing: Listing }) {
       </Group>
       <Text size="xs" c="dimmed">
         Verified means: the agent is active, and its identity documents verify with the key of this instance.
-        The texts above are statements of the organization and are not checked.
+        It says nothing about the organization.
       </Text>
+      <StatedText listing={listing} />
     </Stack>
   );
 }

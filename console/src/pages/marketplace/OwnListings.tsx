@@ -15,6 +15,7 @@ import { TenantText } from '../../components/TenantText.tsx';
 import { ListingActions } from './ListingActions.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
 import { ListingFacts } from './ListingFacts.tsx';
+import { ListingHeading } from './ListingHeading.tsx';
 import { listingStatuses } from './listing.ts';
 import classes from './Marketplace.module.css';
 import type { ViewProps } from './view.ts';
@@ -80,7 +81,7 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
           ...(create && { action: create }),
         }}
         detail={{
-          title: (_, listing) => <TenantText text={listing?.title ?? 'Listing'} />,
+          title: (_, listing) => <ListingHeading listing={listing} />,
           render: (listingId, listing) => (
             <OwnListing
               listingId={listingId}

@@ -26,8 +26,8 @@ export const pricingModels = [
 ];
 
 export const visibilities = [
-  { value: 'public', label: 'Everyone' },
   { value: 'organization', label: 'Agents of your organization' },
+  { value: 'public', label: 'Everyone' },
 ];
 
 /** What the inputs hold. */
@@ -44,6 +44,8 @@ export interface ListingForm extends Record<string, unknown> {
   pricing: string;
   pricingUrl: string;
   visibility: string;
+  /** The person has read what becomes public. */
+  becomesPublic: boolean;
 }
 
 export const formOf = (listing: Listing | undefined): ListingForm => ({
@@ -57,13 +59,34 @@ export const formOf = (listing: Listing | undefined): ListingForm => ({
   documentationUrl: listing?.documentationUrl ?? '',
   pricing: listing?.pricing.model ?? 'free',
   pricingUrl: listing?.pricing.url ?? '',
-  visibility: listing?.visibility ?? 'public',
+  visibility: listing?.visibility ?? 'organization',
+  becomesPublic: false,
 });
+
+/** Whether saving the form would show to everyone what they cannot see yet. A draft is asked about when it is published. */
+export const opensToEveryone = (listing: Listing | undefined, form: ListingForm): boolean =>
+  listing?.status === 'published' && listing.visibility !== 'public' && form.visibility === 'public';
+
+/** Everything about a listing that people without an account can see, by name. */
+export const publicFactsOf = (listing: Listing): [name: string, text: string][] => [
+  ['Organization', `${listing.organizationName} (${listing.organizationSlug})`],
+  ['Title', listing.title],
+  ['Summary', listing.summary],
+  ['Description', listing.description],
+  ['Agent', `${listing.agentType}, version ${listing.version}`],
+  ['Capabilities', listing.capabilities.join(', ')],
+  ['Categories', listing.categories.join(', ')],
+  ['Tags', listing.tags.join(', ')],
+  ['Endpoints', listing.endpoints.map(({ protocol, url }) => `${protocol} ${url}`).join('\n')],
+  ['Documentation', listing.documentationUrl ?? ''],
+  ['Price', [listing.pricing.model, listing.pricing.url].filter(Boolean).join(' ')],
+  ['DID and card', `${listing.did}\n${listing.cardUrl}`],
+];
 
 const protocols: readonly string[] = ['a2a', 'mcp', 'http'];
 
 /** Checks that need no server. The API checks the rest. */
-export function problemsOf(form: ListingForm): Partial<Record<keyof ListingForm, string>> {
+export function problemsOf(form: ListingForm, listing?: Listing): Partial<Record<keyof ListingForm, string>> {
   const wrongLine = linesOf(form.endpoints).find((line) => {
     const [protocol = '', url] = line.split(/\s+/);
     return !protocols.includes(protocol) || !url;
@@ -72,6 +95,8 @@ export function problemsOf(form: ListingForm): Partial<Record<keyof ListingForm,
     ...(!form.agentId && { agentId: 'Choose the agent' }),
     ...(!form.title.trim() && { title: 'Give it a title' }),
     ...(!form.summary.trim() && { summary: 'Say in one line what it does' }),
+    ...(opensToEveryone(listing, form) &&
+      !form.becomesPublic && { becomesPublic: 'Confirm that this becomes public' }),
     ...(wrongLine && { endpoints: 'Each line needs a protocol (a2a, mcp or http) and a URL' }),
   };
 }

@@ -16,9 +16,8 @@ export const organizationPage = definePage({
     tab: oneOfOr(organizationTabs, 'members'),
     role: oneOf(['admin', 'member', 'viewer']),
     page: wholeNumber(1),
-    /** The member or person in the open dialog. */
+    /** The member or person in the open form. Dialogs that end something are in no address. */
     change: text(),
-    remove: text(),
     add: flag(),
     rename: flag(),
   },
@@ -54,7 +53,6 @@ export const organizationsPage = definePage({
     selected: text(),
     create: flag(),
     configure: text(),
-    suspend: text(),
   },
   commands: [
     {

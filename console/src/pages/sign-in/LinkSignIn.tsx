@@ -1,8 +1,9 @@
 import { Alert, Button, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
 import { signIn } from '../../api/session.ts';
 import { useSessionState } from '../../app/session-context.tsx';
+import { ConfirmButton } from '../../components/ConfirmButton.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { RequestId } from '../../components/RequestId.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -13,11 +14,16 @@ export interface LinkSignInProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a one-time link signs in: any page can send a browser to a link of its own agent. */
+/**
+ * Asks before a one-time link signs in: any page can send a browser to a link of its own agent, also while a key is held down. So the
+ * choice that changes nothing has the focus.
+ */
 export function LinkSignIn({ code, onClose }: LinkSignInProps) {
   const { session, refresh } = useSessionState();
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
+  const decline = useRef<HTMLButtonElement>(null);
+  useEffect(() => decline.current?.focus(), []);
   const use = async () => {
     setBusy(true);
     setError(undefined);
@@ -49,12 +55,12 @@ export function LinkSignIn({ code, onClose }: LinkSignInProps) {
           <RequestId id={error.requestId} />
         </Alert>
       )}
-      <Button fullWidth loading={busy} onClick={() => void use()} data-autofocus>
-        Sign in with this link
-      </Button>
-      <Button fullWidth variant="default" onClick={onClose}>
+      <Button fullWidth variant="default" onClick={onClose} ref={decline} data-autofocus>
         {session ? 'Do not use it' : 'Sign in another way'}
       </Button>
+      <ConfirmButton fullWidth loading={busy} onClick={() => void use()}>
+        Sign in with this link
+      </ConfirmButton>
     </Stack>
   );
 }

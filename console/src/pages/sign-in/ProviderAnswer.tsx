@@ -12,7 +12,7 @@ export function ProviderAnswer({ error, requestId }: ProviderReturn) {
   if (!error) return null;
   return (
     <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
-      {providerErrors[error] ?? 'The sign-in at the OpenID provider failed. Begin again.'}
+      {providerErrors[error]}
       {error === 'not_invited' && <OwnIdentity />}
       <RequestId id={requestId} />
     </Alert>

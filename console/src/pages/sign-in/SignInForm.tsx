@@ -11,7 +11,7 @@ import { LinkSignIn } from './LinkSignIn.tsx';
 
 /** Client id and secret, a one-time link, or the OpenID provider. */
 export function SignInForm() {
-  const { ended, refresh, linkCode, dropLinkCode } = useSessionState();
+  const { ended, hint, refresh, linkCode, dropLinkCode } = useSessionState();
   const [clientId, setClientId] = useState('');
   const [clientSecret, setClientSecret] = useState('');
   const [error, setError] = useState<ApiError>();
@@ -39,6 +39,11 @@ export function SignInForm() {
   if (linkCode) return <LinkSignIn code={linkCode} onClose={dropLinkCode} />;
   return (
     <Stack gap="md">
+      {hint && !error && (
+        <Alert color="yellow" role="status" icon={<Icon name="warning" />} title="You are signed out here">
+          {hint}
+        </Alert>
+      )}
       {error && (
         <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
           {error.message}

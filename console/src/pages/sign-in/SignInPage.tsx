@@ -2,6 +2,7 @@
 import { Center, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useState } from 'react';
+import { ConnectionNotice } from '../../app/ConnectionNotice.tsx';
 import { providerReturn } from '../../app/sign-in-address.ts';
 import { ThemeSwitch } from '../../app/ThemeSwitch.tsx';
 import { Logo } from '../../components/Logo.tsx';
@@ -28,6 +29,7 @@ export function SignInPage() {
                 The identity provider for AI agents
               </Text>
             </Stack>
+            <ConnectionNotice />
             <ProviderAnswer {...returned} />
             {returned.choose ? (
               <OrganizationChoice />

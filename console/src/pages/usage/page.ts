@@ -1,5 +1,5 @@
 import { definePage } from '../../app/page.ts';
-import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+import { oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
 
 export const ranges = ['7', '30', '90'] as const;
 export const groupings = ['day', 'agent'] as const;
@@ -15,9 +15,8 @@ export const usagePage = definePage({
     to: text(),
     group: oneOfOr(groupings, 'day'),
     page: wholeNumber(1),
-    /** Dialogs. */
+    /** The dialog. */
     upgrade: oneOf(['pro', 'enterprise']),
-    cancel: flag(),
   },
   commands: [{ label: 'Usage by agent', keywords: 'calls tokens quota', search: { group: 'agent' } }],
   load: () => import('./UsagePage.tsx').then(({ UsagePage }) => UsagePage),

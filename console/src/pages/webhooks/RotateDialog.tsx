@@ -32,6 +32,7 @@ export function RotateDialog({ subscription, onClose, onRotated }: RotateDialogP
       onClose={onClose}
       title="Rotate the signing secret"
       submitLabel="Rotate"
+      confirms
       initialValues={{ overlap: '' }}
       onSubmit={async ({ overlap }) =>
         onRotated(await rotate.mutateAsync({ params: { id }, body: bodyOf(overlap) }))

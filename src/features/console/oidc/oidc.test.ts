@@ -170,14 +170,15 @@ describe('signing in through the provider', () => {
     assert.equal((await sessionOf(browser)).status, 401);
     const { json } = await browser.request('/console/api/oidc/identity');
     assert.deepEqual(
-      json.choices.map(({ organizationName, role, personId }: Record<string, string>) => [
+      json.choices.map(({ organizationName, role, personId, firstVisit }: Record<string, unknown>) => [
         organizationName,
         role,
         personId,
+        firstVisit,
       ]),
       [
-        ['Alpha', 'admin', a.person.personId],
-        ['Beta', 'viewer', b.person.personId],
+        ['Alpha', 'admin', a.person.personId, false],
+        ['Beta', 'viewer', b.person.personId, false],
       ],
     );
     const choose = (personId: string, from = browser) =>
@@ -193,6 +194,37 @@ describe('signing in through the provider', () => {
     assert.equal((await choose(b.person.personId)).status, 204);
     assert.equal((await sessionOf(browser)).json.organizationId, b.organizationId);
     assert.equal((await choose(a.person.personId)).json.code, 'UNAUTHORIZED');
+  });
+
+  it('302 to a choice before the first session in an organization: another may have the same name', async () => {
+    const subject = `person-${randomUUID()}`;
+    const browser = newBrowser();
+    const imitation = await invited({ subject }, await makeOrganization('Talent'), { isNew: true });
+    const done = await signIn(browser, subject);
+    assert.equal(done.location, '/console/sign-in?choose=organization&returnTo=%2Fconsole');
+    assert.equal((await sessionOf(browser)).status, 401);
+    const own = await invited({ subject }, await makeOrganization('Talent'));
+    const { choices } = (await browser.request('/console/api/oidc/identity')).json;
+    assert.deepEqual(
+      choices.map((choice: Record<string, unknown>) => [choice.personId, choice.firstVisit]),
+      [
+        [own.person.personId, false],
+        [imitation.person.personId, true],
+      ],
+    );
+    const slugs = choices.map(({ organizationSlug }: Record<string, string>) => organizationSlug);
+    assert.equal(new Set(slugs).size, 2);
+    for (const slug of slugs) assert.match(slug, /^team-/);
+  });
+
+  it('302 with a session again after the first one', async () => {
+    const { person } = await invited({}, undefined, { isNew: true });
+    const browser = newBrowser();
+    await signIn(browser, person.subject);
+    const { personId } = person;
+    assert.equal((await browser.change('POST', '/console/api/oidc/identity', { personId })).status, 204);
+    assert.equal((await sessionOf(browser)).json.person.personId, personId);
+    assert.equal((await signIn(newBrowser(), person.subject)).location, '/console');
   });
 
   it('session.ended names the person: signed out, signed in again, and by time', async () => {
@@ -229,9 +261,80 @@ describe('signing in through the provider', () => {
     assert.deepEqual(json, { oidc: null });
   });
 
-  it('302 back to the sign-in page when another site has begun the sign-in', async () => {
-    const answer = await newBrowser().request(start, { headers: { 'sec-fetch-site': 'cross-site' } });
-    assert.deepEqual([answer.status, answer.location, answer.setCookies], [302, '/console/sign-in', []]);
+  it('302 back to the sign-in page when another origin has begun the sign-in', async () => {
+    for (const site of ['cross-site', 'same-site']) {
+      const answer = await newBrowser().request(start, { headers: { 'sec-fetch-site': site } });
+      assert.deepEqual([answer.status, answer.location, answer.setCookies], [302, '/console/sign-in', []]);
+    }
+  });
+});
+
+describe('DELETE /console/api/oidc/invitations/{personId}', () => {
+  const decline = (browser: TestBrowser, personId: string) =>
+    browser.change('DELETE', `/console/api/oidc/invitations/${personId}`);
+
+  it('204 once: the invitation is gone, and the log of the organization has it', async () => {
+    const { person, organizationId, agentId, url } = await invited({}, undefined, { isNew: true });
+    const browser = newBrowser();
+    await signIn(browser, person.subject);
+    assert.equal((await decline(browser, person.personId)).status, 204);
+    assert.deepEqual((await browser.request('/console/api/oidc/identity')).json.choices, []);
+    assert.equal((await decline(browser, person.personId)).json.code, 'PERSON_NOT_FOUND');
+    const choice = { personId: person.personId };
+    const chosen = await browser.change('POST', '/console/api/oidc/identity', choice);
+    assert.equal(chosen.json.code, 'PERSON_NOT_FOUND');
+    assert.deepEqual((await asOperator('GET', `/organizations/${organizationId}/people`)).data, []);
+    assert.equal((await t.call('DELETE', `/api/v1${url}`, { token: await t.token() })).status, 404);
+    const events = await t.sql<{ organization_id: string; agent_id: string; metadata: object }>(
+      "select organization_id, agent_id, metadata from audit_events where action = 'person.declined'",
+    );
+    const [event] = events.filter((one) => one.organization_id === organizationId);
+    const { requestId: _, ...metadata } = { ...(event?.metadata as Record<string, unknown>) };
+    const { personId, name, role, issuer, subject } = person;
+    assert.deepEqual([event?.agent_id, metadata], [agentId, { personId, name, role, issuer, subject }]);
+  });
+
+  it("404 PERSON_NOT_FOUND for another person's invitation, and for one that is in use", async () => {
+    const [own, used, other] = [
+      await invited({}, undefined, { isNew: true }),
+      await invited(),
+      await invited({}, undefined, { isNew: true }),
+    ];
+    const browser = newBrowser();
+    await signIn(browser, own.person.subject);
+    for (const id of [other.person.personId, used.person.personId, randomUUID()]) {
+      const { status, json } = await decline(browser, id);
+      assert.deepEqual([status, json.code], [404, 'PERSON_NOT_FOUND']);
+    }
+    const member = await invited({ subject: own.person.subject });
+    assert.equal((await decline(browser, member.person.personId)).status, 404);
+    assert.equal((await asOperator('GET', `/organizations/${other.organizationId}/people`)).total, 1);
+    assert.equal((await asOperator('GET', `/organizations/${member.organizationId}/people`)).total, 1);
+  });
+
+  it('401 without a confirmed identity, 403 from another origin', async () => {
+    const { person } = await invited({}, undefined, { isNew: true });
+    assert.equal((await decline(newBrowser(), person.personId)).status, 401);
+    const browser = newBrowser();
+    await signIn(browser, person.subject);
+    const forged = await browser.request(`/console/api/oidc/invitations/${person.personId}`, {
+      method: 'DELETE',
+      headers: { 'sec-fetch-site': 'same-site', 'x-countersign-console': '1' },
+    });
+    assert.equal(forged.status, 403);
+    assert.equal((await decline(browser, person.personId)).status, 204);
+  });
+
+  it('of a decline and a sign-in at the same moment one succeeds', async () => {
+    const { person } = await invited({}, undefined, { isNew: true });
+    const browser = newBrowser();
+    await signIn(browser, person.subject);
+    const { personId } = person;
+    const [declined, chosen] = await Promise.all([
+      decline(browser, personId),
+      browser.change('POST', '/console/api/oidc/identity', { personId }),
+    ]);
+    assert.deepEqual([declined.status, chosen.status].sort(), [204, 404]);
   });
 });
 

@@ -1,6 +1,13 @@
 import Type from '../../../contract/json-schema.ts';
 import { open, optionalSession, type RouteEntry, redirect, rootRoute } from '../../../kernel/http/route.ts';
-import { CallbackQuery, Choice, ProviderIdentity, SignInOptions, StartQuery } from './schema.ts';
+import {
+  CallbackQuery,
+  Choice,
+  InvitationParams,
+  ProviderIdentity,
+  SignInOptions,
+  StartQuery,
+} from './schema.ts';
 import type { ProviderSignInService, Step } from './service.ts';
 
 const limit = 'caller';
@@ -32,7 +39,7 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     method: 'GET',
     url: '/console/api/sign-in-options',
     access: open(),
-    limit,
+    limit: 'console',
     hidden: true,
     schema: { response: { 200: SignInOptions } },
     handler: () => signIns.options(),
@@ -71,7 +78,8 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     tag,
     method: 'GET',
     url: '/console/api/oidc/identity',
-    access: open(),
+    // For its check of the origin: the answer belongs to a cookie.
+    access: optionalSession(),
     limit,
     hidden: true,
     schema: { response: { 200: ProviderIdentity } },
@@ -95,5 +103,19 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     handler: async ({ origin, body, headers, header }) => {
       setCookies(header, await signIns.choose(origin, headers.cookie as string | undefined, body.personId));
     },
+  }),
+  rootRoute({
+    id: 'declineInvitation',
+    summary: 'Declines an invitation to an organization, by the identity that the provider has confirmed',
+    tag,
+    method: 'DELETE',
+    url: '/console/api/oidc/invitations/:personId',
+    access: optionalSession(),
+    limit,
+    hidden: true,
+    schema: { params: InvitationParams, response: { 204: Type.Null() } },
+    errors: ['UNAUTHORIZED', 'PERSON_NOT_FOUND'],
+    handler: ({ origin, params, headers }) =>
+      signIns.decline(origin, headers.cookie as string | undefined, params.personId),
   }),
 ];

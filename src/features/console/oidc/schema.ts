@@ -30,6 +30,8 @@ export const ProviderIdentity = Type.Object(
         personId: Uuid,
         organizationId: Uuid,
         organizationName: Type.String({ examples: ['Talent'] }),
+        organizationSlug: Type.String({ examples: ['talent'] }),
+        firstVisit: Type.Boolean({ description: 'the person has never signed in to it' }),
         role: literals(['admin', 'viewer']),
       }),
     ),
@@ -43,3 +45,5 @@ export const Choice = Type.Object(
   { title: 'OrganizationChoice', additionalProperties: false },
 );
 export type Choice = Static<typeof Choice>;
+
+export const InvitationParams = Type.Object({ personId: Uuid });

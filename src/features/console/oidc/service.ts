@@ -1,6 +1,7 @@
 /**
  * Signing in through the OpenID provider. `start` sends the browser to the provider; `finish` verifies the answer and creates the session.
- * A person who was invited to several organizations chooses one; a person without an invitation sees the own issuer and subject, which an
+ * A person who was invited to several organizations, or to one that the person has never used, chooses or declines: anyone can found an
+ * organization of the same name and invite people to it. A person without an invitation sees the own issuer and subject, which an
  * admin needs for an invitation.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -58,6 +59,8 @@ export interface ProviderSignInService {
   identity(cookies: Cookies): Promise<ProviderIdentity>;
   /** Returns the cookies to set. */
   choose(origin: Origin, cookies: Cookies, personId: string): Promise<readonly string[]>;
+  /** PERSON_NOT_FOUND unless the person has an invitation of this id, and has never used it. */
+  decline(origin: Origin, cookies: Cookies, personId: string): Promise<void>;
 }
 
 const signInPage = '/console/sign-in';
@@ -147,13 +150,21 @@ export function createProviderSignIn(
       message: 'The sign-in took too long, or is over: begin again on the sign-in page.',
     });
 
+  /** The sign-in of this browser, and the invitation of its person with this id. */
+  const invitationOf = async (cookies: Cookies, personId: string) => {
+    const hash = hashOf(cookies);
+    const known = requireIdentity(hash && (await findIdentity(db, hash, now())));
+    const invitation = (await usableOf(known)).find((one) => one.personId === personId.toLowerCase());
+    return { hash, invitation };
+  };
+
   return {
     options: () => ({ oidc: provider ? { issuer: provider.issuer, name: provider.name } : null }),
 
     async start(origin, { returnTo, site }) {
       if (!provider || sessions.cookieProblem !== undefined) return failed('not_configured', origin);
-      // Another site must not sign a person in, not even as that person.
-      if (site === 'cross-site') return { location: signInPage, cookies: [] };
+      // Another origin must not sign a person in, not even as that person.
+      if (site === 'cross-site' || site === 'same-site') return { location: signInPage, cookies: [] };
       const value = ids.secret('');
       try {
         const location = await provider.authorizationUrl(secretsOf(value));
@@ -181,13 +192,15 @@ export function createProviderSignIn(
       try {
         const identity = await provider.identify(query, secrets);
         const invitations = await usableOf(identity);
-        const [only, ...others] = invitations;
-        if (only && others.length === 0) {
+        const [first, ...others] = invitations;
+        const only = others.length === 0 ? first : undefined;
+        if (only && !only.firstVisit) {
           const session = await signIn(origin, only, cookies);
           if (session !== undefined) return { location: begun.returnTo, cookies: [session, cookie.clear()] };
         }
         await updateIdentity(db, hash, identity);
-        if (others.length === 0) return failed(await refuseUninvited(origin, identity), origin);
+        if (others.length === 0 && !only?.firstVisit)
+          return failed(await refuseUninvited(origin, identity), origin);
         const choice = new URLSearchParams({ choose: 'organization', returnTo: begun.returnTo });
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
@@ -202,10 +215,14 @@ export function createProviderSignIn(
       return { ...identity, choices };
     },
 
+    async decline(origin, cookies, personId) {
+      const { invitation } = await invitationOf(cookies, personId);
+      if (!invitation || !(await people.decline(origin, invitation)))
+        fail('PERSON_NOT_FOUND', { message: 'There is no open invitation of this id.' });
+    },
+
     async choose(origin, cookies, personId) {
-      const hash = hashOf(cookies);
-      const known = requireIdentity(hash && (await findIdentity(db, hash, now())));
-      const chosen = (await usableOf(known)).find((person) => person.personId === personId.toLowerCase());
+      const { hash, invitation: chosen } = await invitationOf(cookies, personId);
       if (!chosen) return fail('PERSON_NOT_FOUND', { message: 'You were not invited to this organization.' });
       // Of two requests at the same moment, one takes the row.
       const take = async (tx: Tx) => requireIdentity(hash && (await takeIdentity(tx, hash, now())));

@@ -22,7 +22,9 @@ import {
   touchSession,
 } from './store.ts';
 
-export interface SessionService extends Sessions, Pick<SessionDeps, 'authenticateSession'> {
+export interface SessionService
+  extends Sessions,
+    Pick<SessionDeps, 'authenticateSession' | 'explainNoSession'> {
   /** The session of the cookie. */
   require(cookies: string): Promise<StoredSession>;
   /** For the page: who has signed in. */
@@ -30,6 +32,10 @@ export interface SessionService extends Sessions, Pick<SessionDeps, 'authenticat
   /** Ends the session of the cookie, if there is one. Returns the value of `Set-Cookie`. */
   signOut(actor: Actor, cookies: string | undefined): Promise<string>;
 }
+
+/** Browsers keep cookies by host: ports do not separate them. */
+const sharedByPorts =
+  'If another instance of Countersign runs on this host at another port, signing in there has replaced the cookie of this one: use another name for each, such as localhost and 127.0.0.1.';
 
 const { idleSeconds, sessionSeconds } = limits.console;
 /** `last_used_at` is written at most this often. */
@@ -126,12 +132,20 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       return identityOf(session);
     },
 
+    explainNoSession(cookies) {
+      if (cookies === undefined || !cookie.isIn(cookies)) return { message: 'Sign in to the console first.' };
+      const ended = 'Your session has ended: sign in again.';
+      if (!cookie.isSharedByPorts) return { message: ended };
+      return { message: `${ended} ${sharedByPorts}`, details: { cookie: 'unknown' } };
+    },
+
     async describe(caller, cookies) {
       const session = await require(cookies);
       const { person } = session;
       return {
         ...{ agentId: session.agentId, agentName: session.agentName },
         ...{ organizationId: session.organizationId, organizationName: session.organizationName },
+        organizationSlug: session.organizationSlug,
         planTier: session.planTier,
         role: person?.role ?? (await roleOf(caller)),
         scopes: scopesOf(session),

@@ -64,7 +64,7 @@ describe('cross-site request forgery', () => {
       for (const headers of refused) {
         const answer = await send(method, url, payload, headers);
         assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN'], JSON.stringify(headers));
-        assert.match(answer.json.message, /X-Countersign-Console: 1/);
+        assert.match(answer.json.message, /X-Countersign-Console: 1|Sec-Fetch-Site must be/);
         assert.equal(answer.headers['set-cookie'], undefined);
         assert.ok(answer.headers['x-ratelimit-limit']);
       }
@@ -87,11 +87,41 @@ describe('cross-site request forgery', () => {
     }
   });
 
-  it('200 for GET and HEAD without any of the headers: a browser reads them to no other origin', async () => {
+  const reads = [
+    '/console/api/v1/agents',
+    `/console/api/v1/agents/${operator.agentId}`,
+    `/console/api/v1/agents/${crypto.randomUUID()}`,
+    '/console/api/v1/nothing-here',
+    '/console/api/oidc/identity',
+    sessionUrl,
+  ];
+
+  it('403 FORBIDDEN for GET and HEAD from another origin, of the same site too, whether or not the object exists', async () => {
     for (const method of ['GET', 'HEAD'] as const)
-      for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }])
+      for (const url of reads)
+        for (const site of ['same-site', 'cross-site', 'Same-Origin', 'same-origin, none', '']) {
+          const answer = await t.call(method, url, { headers: { cookie, 'sec-fetch-site': site } });
+          assert.equal(answer.status, 403, `${method} ${url} ${site}`);
+          if (method === 'GET') assert.match(answer.json.message, /Sec-Fetch-Site must be/);
+          assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin');
+        }
+  });
+
+  it('lets GET and HEAD in from a page, from the address bar, and from a program', async () => {
+    for (const method of ['GET', 'HEAD'] as const)
+      for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }])
         for (const url of ['/console/api/v1/agents', sessionUrl])
           assert.equal((await t.call(method, url, { headers: { ...headers, cookie } })).status, 200);
+  });
+
+  it('no other origin may embed an answer to a session, and API answers do not change', async () => {
+    for (const url of reads) {
+      const { headers } = await web.call(cookie, 'GET', url);
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin', url);
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin', url);
+    }
+    const { headers } = await t.call('GET', '/api/v1/agents', { token: await t.token() });
+    assert.equal(headers['cross-origin-resource-policy'], undefined);
   });
 
   it('no answer to another origin allows credentials, also with CORS', async () => {
@@ -197,6 +227,7 @@ describe('GET /console/api/session', () => {
       agentId: operator.agentId,
       organizationId: operator.organizationId,
       organizationName: rest.organizationName,
+      organizationSlug: rest.organizationSlug,
       planTier: 'enterprise',
       role: 'none',
       person: null,
@@ -221,9 +252,25 @@ describe('GET /console/api/session', () => {
   });
 
   it('401 UNAUTHORIZED without a session', async () => {
-    const answer = await t.call('GET', sessionUrl);
-    assert.deepEqual([answer.status, answer.json.code], [401, 'UNAUTHORIZED']);
-    assert.equal(answer.json.message, 'Sign in to the console first.');
+    for (const headers of [{}, { cookie: 'theme=dark; countersign-sign-in=x' }]) {
+      const answer = await t.call('GET', sessionUrl, { headers });
+      assert.deepEqual([answer.status, answer.json.code], [401, 'UNAUTHORIZED']);
+      assert.equal(answer.json.message, 'Sign in to the console first.');
+    }
+  });
+
+  it('401 names the cause when another instance at another port of the host has replaced the cookie', async () => {
+    const neighbour = await startConsoleApp({ BASE_URL: 'http://localhost:3001' });
+    const theirs = await createConsoleClient(neighbour).cookieOf(neighbour.operator);
+    for (const value of [theirs, `${cookie}; ${theirs}`]) {
+      const { status, json } = await web.call(value, 'GET', sessionUrl);
+      assert.deepEqual([status, json.details], [401, { cookie: 'unknown' }]);
+      assert.match(json.message, /has ended: sign in again\. If another instance .* at another port/);
+    }
+    // On https another name of the host is the rule, and the hint would only confuse.
+    const secure = await startConsoleApp({ BASE_URL: 'https://id.example.com' }, t);
+    const { json } = await secure.call('GET', sessionUrl, { headers: { cookie: '__Host-countersign=x' } });
+    assert.equal(json.message, 'Your session has ended: sign in again.');
   });
 });
 
@@ -365,16 +412,35 @@ describe('/console/api/v1', () => {
     assert.equal(again.headers['idempotency-replayed'], 'true');
   });
 
-  it('429: requests count in the window of the agent and against its plan', async () => {
+  it('429: requests count in a window of 600 that is not that of the agent', async () => {
     const limited = await startConsoleApp({ RATE_LIMIT_PER_MINUTE: '5' }, t);
     startOfMinute(t.clock);
     const agent = await t.agent();
+    const token = await t.token(undefined, agent);
     const session = await web.cookieOf(agent);
-    const ask = async () => (await createConsoleClient(limited).call(session, 'GET', '/agents')).status;
+    const program = () => limited.call('GET', '/api/v1/agents', { token });
     const statuses = [];
-    for (let count = 0; count < 6; count += 1) statuses.push(await ask());
+    for (let count = 0; count < 6; count += 1) statuses.push((await program()).status);
     assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+    // A program of the agent has used up its window: the console goes on.
+    const ask = () => createConsoleClient(limited).call(session, 'GET', '/agents');
+    const first = await ask();
+    assert.deepEqual(
+      [first.status, first.headers['x-ratelimit-limit'], first.headers['x-ratelimit-remaining']],
+      [200, '600', '599'],
+    );
+    await Promise.all(Array.from({ length: 599 }, ask));
+    const refused = await ask();
+    assert.deepEqual([refused.status, refused.json.code], [429, 'RATE_LIMIT_EXCEEDED']);
+    assert.ok(Number(refused.headers['retry-after']) > 0);
+    // A second session of the agent has no window of its own.
+    const second = await createConsoleClient(limited).call(await web.cookieOf(agent), 'GET', '/agents');
+    assert.equal(second.status, 429);
+    const other = await web.cookieOf(await t.agent());
+    assert.equal((await createConsoleClient(limited).call(other, 'GET', '/agents')).status, 200);
+  });
 
+  it('requests count against the plan of the organization', async () => {
     const { organizationId } = (
       await t.call('POST', '/api/v1/organizations', {
         token: await t.token(),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { consoleFixture, startApp } from '../../../../test/support/harness.ts';
+import { consoleFixture, startApp, startOfMinute } from '../../../../test/support/harness.ts';
 import { startConsoleApp } from '../../../../test/support/scenarios/console.ts';
 
 const t = await startConsoleApp({ RATE_LIMIT_PER_MINUTE: '5' });
@@ -45,6 +45,7 @@ describe('the page of the console', () => {
       assert.doesNotMatch(answer.body, /__CSP_NONCE__/);
       assert.equal(answer.headers['x-content-type-options'], 'nosniff');
       assert.equal(answer.headers['referrer-policy'], 'no-referrer');
+      assert.equal(answer.headers['cross-origin-opener-policy'], 'same-origin');
       assert.equal(answer.headers['set-cookie'], undefined);
     });
 
@@ -157,17 +158,26 @@ describe('the files of the console', () => {
     }
   });
 
-  it('do not count in the rate window, and show it', async () => {
-    const getFrom = (url: string) => t.app.http.server.inject({ url, remoteAddress: '192.0.2.3' });
-    for (let count = 0; count < 20; count += 1) {
-      const { statusCode, headers } = await getFrom(`/console/${script}`);
-      assert.deepEqual(
-        [statusCode, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']],
-        [200, '5', '5'],
-      );
+  it('429 after 600 requests of an address in a minute, in a window that is not that of the API', async () => {
+    startOfMinute(t.clock);
+    const getFrom = (url: string, remoteAddress = '192.0.2.3') =>
+      t.app.http.server.inject({ url, remoteAddress });
+    const urls = ['/console', '/console/agents', `/console/${script}`, '/console/api/sign-in-options'];
+    const remaining = [];
+    for (const url of urls) {
+      const { statusCode, headers } = await getFrom(url);
+      assert.deepEqual([statusCode, headers['x-ratelimit-limit']], [200, '600'], url);
+      remaining.push(headers['x-ratelimit-remaining']);
     }
-    assert.equal((await getFrom('/console')).headers['x-ratelimit-remaining'], '5');
+    assert.deepEqual(remaining, ['599', '598', '597', '596']);
+    await Promise.all(Array.from({ length: 596 }, () => getFrom(`/console/${script}`)));
+    for (const url of urls) {
+      const { statusCode, headers } = await getFrom(url);
+      assert.equal(statusCode, 429, url);
+      assert.ok(Number(headers['retry-after']) > 0);
+    }
     assert.equal((await getFrom('/')).headers['x-ratelimit-remaining'], '4');
+    assert.equal((await getFrom('/console', '192.0.2.4')).statusCode, 200);
   });
 
   it('have one label in the metrics', async () => {

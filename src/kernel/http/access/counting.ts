@@ -1,5 +1,6 @@
 /** Counts requests in the rate windows, and sets the headers that describe the window. */
 import type { FastifyReply } from 'fastify';
+import { limits } from '../../../contract/limits.ts';
 import { fail } from '../../fail.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { networkOf } from '../address.ts';
@@ -16,6 +17,11 @@ export interface Counting {
     /** The client's own limit; without one, the instance's. */
     perMinute?: number | null,
   ): Promise<void>;
+  /**
+   * In the window of the console: of the person or the agent of the session, or of the address without one. Programs that use up the
+   * agent's window leave this one as it is.
+   */
+  countInConsole(reply: FastifyReply, context: RequestContext, identity: Identity | undefined): Promise<void>;
   /** In the window of a route that has one. */
   countInOwnWindow(
     reply: FastifyReply,
@@ -48,6 +54,15 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
         context.counted = state instanceof Promise ? await state : state;
       }
       applyWindow(reply, context.counted, clientId);
+    },
+
+    async countInConsole(reply, context, identity) {
+      const subject = identity
+        ? `session:${identity.person?.personId ?? identity.agentId}`
+        : subjectOf(context);
+      const perMinute = Math.max(limits.console.requestsPerMinute, window.unused().limit);
+      context.counted ??= await window.count(`console:${subject}`, perMinute);
+      applyWindow(reply, context.counted, identity?.agentId);
     },
 
     /** The headers describe the window that all routes share, unless this window refuses or the entry says `headers: 'own'`. */

@@ -1,7 +1,7 @@
 /**
  * Requests of the console. `/console/api/v1/…` reaches the routes of `/api/v1/…`, and the guard authenticates such a request by its
- * session cookie. So a route cannot differ between the two, and no route of the API ever reads a cookie. A change must come from the
- * console's own origin (CSRF protection).
+ * session cookie. So a route cannot differ between the two, and no route of the API ever reads a cookie. Every request must come from
+ * the console's own origin (CSRF protection), and no other origin may embed the answer: not even whether an object exists leaves it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -11,12 +11,19 @@ import type { Admit } from './admit.ts';
 import type { Counting } from './counting.ts';
 import { callerOf, type Identity, type RequestContext } from './identity.ts';
 
+export interface NoSession {
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+}
+
 export interface SessionDeps {
   /**
    * Undefined unless the header `Cookie` has a session of the console that has not ended. With `isUse`, the time without use begins
    * again; an open stream that is checked again is no use.
    */
   authenticateSession(cookies: string, options: { isUse: boolean }): Promise<Identity | undefined>;
+  /** Why the header `Cookie` has no session, for the person. */
+  explainNoSession(cookies: string | undefined): NoSession;
   /** The origin of the public address, from which the console's requests come. */
   readonly origin: string;
 }
@@ -48,21 +55,22 @@ export const findSession = async (
 
 /** The steps of the guard for these requests. Routes for clients with a proof of their own do not exist here. */
 export const createAuthorizeSession =
-  (deps: SessionDeps, { countAgainst, countInOwnWindow }: Counting, admit: Admit) =>
+  (deps: SessionDeps, { countInConsole, countInOwnWindow }: Counting, admit: Admit) =>
   async (
     request: FastifyRequest,
     reply: FastifyReply,
     context: RequestContext,
     entry: RouteEntry | undefined,
   ): Promise<void> => {
+    reply.header('cross-origin-resource-policy', 'same-origin');
     requireSameOrigin(request, deps.origin);
     const { access, limit } = entry ?? {};
     const identity = await findSession(deps, request, { isUse: true });
-    if (limit !== 'afterVerification') await countAgainst(reply, context, identity?.agentId);
+    if (limit !== 'afterVerification') await countInConsole(reply, context, identity);
     if (access?.kind === 'client' || access?.kind === 'secret') fail('ROUTE_NOT_FOUND');
     if (!identity) {
       if (access?.kind !== 'session' || !access.optional)
-        refuseWithoutSession(request.headers.cookie !== undefined);
+        refuseWithoutSession(deps.explainNoSession(request.headers.cookie));
       return countInOwnWindow(reply, context, entry, undefined);
     }
     // As with a token: an open route, or none, does not count against the plan.
@@ -71,19 +79,29 @@ export const createAuthorizeSession =
     return countInOwnWindow(reply, context, entry, identity);
   };
 
-/** Prevents cross-site request forgery: a change must come from a page of this instance. */
+/** What a browser says of a request by a page of this instance, or by the person; programs send no such header. */
+const ownSites: readonly unknown[] = ['same-origin', 'none', undefined];
+
+/**
+ * Prevents cross-site request forgery, and that a page of the same site (another port or subdomain) asks with the person's cookie. A
+ * change must prove that it comes from a page of this instance.
+ */
 function requireSameOrigin({ method, headers }: FastifyRequest, origin: string): void {
+  const site = headers['sec-fetch-site'];
+  if (!ownSites.includes(site))
+    fail('FORBIDDEN', {
+      message: `Requests with a session of the console come from its own origin, ${origin}: Sec-Fetch-Site must be same-origin, none or absent.`,
+    });
   if (method === 'GET' || method === 'HEAD') return;
-  const isSameOrigin = headers['sec-fetch-site'] === 'same-origin' || headers.origin === origin;
+  const isSameOrigin = site === 'same-origin' || headers.origin === origin;
   if (isSameOrigin && headers[consoleHeader] === '1') return;
   fail('FORBIDDEN', {
     message: `A change through the console needs the header X-Countersign-Console: 1, and Sec-Fetch-Site: same-origin or Origin: ${origin}.`,
   });
 }
 
-/** No session, or one that has ended. */
-const refuseWithoutSession = (hasCookie: boolean): never =>
+const refuseWithoutSession = (reason: NoSession): never =>
   fail('UNAUTHORIZED', {
-    message: hasCookie ? 'Your session has ended: sign in again.' : 'Sign in to the console first.',
+    ...reason,
     headers: { 'www-authenticate': 'Cookie realm="countersign console"' },
   });

@@ -10,9 +10,11 @@ export function createSecurityHeaders(https: boolean): Record<string, string> {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
-    // These concern pages, not API responses.
-    crossOriginOpenerPolicy: false,
+    // A page that opened ours, or was opened by it, gets no handle of it.
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+    // Public documents may be embedded. Answers to a session have it (access/session-requests.ts).
     crossOriginResourcePolicy: false,
+    // These concern pages, not API responses.
     originAgentCluster: false,
     xDnsPrefetchControl: false,
     xDownloadOptions: false,

@@ -96,6 +96,7 @@ export function ReactivateAgent({ agent, opened, onClose }: DialogProps) {
       onClose={onClose}
       title="Reactivate this agent?"
       submitLabel="Reactivate agent"
+      confirms
       initialValues={{}}
       onSubmit={async () => {
         await update.mutateAsync(input);

@@ -52,6 +52,7 @@ export function CredentialDialog({
         onClose={onClose}
         title={rotated ? 'Rotate the secret' : 'New credential'}
         submitLabel={rotated ? 'Rotate secret' : 'Create credential'}
+        confirms={rotated !== undefined}
         initialValues={initialValues}
         validate={({ expiresAt, customExpiry }) => {
           const problem = problemOfExpiry(expiresAt, customExpiry, Date.now());

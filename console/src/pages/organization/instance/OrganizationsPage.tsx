@@ -1,6 +1,6 @@
 /** For the operator: all organizations of the instance. */
 import { Button, Group, Stack } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Organization } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
@@ -37,6 +37,7 @@ const columns: readonly Column<Organization>[] = [
 
 export function OrganizationsPage(): ReactNode {
   const [search, setSearch] = usePageSearch(organizationsPage);
+  const [suspending, setSuspending] = useState<string>();
   const input = {
     query: { status: search.status, since: search.from, until: search.to, page: search.page, limit },
   };
@@ -44,7 +45,7 @@ export function OrganizationsPage(): ReactNode {
   const shown = organizations.data?.data ?? [];
   const byId = (id: string | undefined) => shown.find(({ organizationId }) => organizationId === id);
   const configured = useFrozen(byId(search.configure), search.configure);
-  const suspended = useFrozen(byId(search.suspend), search.suspend);
+  const suspended = useFrozen(byId(suspending), suspending);
   const createButton = (
     <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
       Create organization
@@ -67,7 +68,9 @@ export function OrganizationsPage(): ReactNode {
         ]}
         detail={{
           title: (_, row) => <TenantText text={row?.name} fallback="Organization" />,
-          render: (id, row) => <OrganizationDetail id={id} organization={row} />,
+          render: (id, row) => (
+            <OrganizationDetail id={id} organization={row} onSuspend={() => setSuspending(id)} />
+          ),
         }}
         empty={{ icon: 'organization', title: 'No organizations yet', action: createButton }}
         actions={
@@ -86,7 +89,7 @@ export function OrganizationsPage(): ReactNode {
           onClose={() => setSearch({ configure: undefined })}
         />
       )}
-      <SuspendOrganization organization={suspended} onClose={() => setSearch({ suspend: undefined })} />
+      <SuspendOrganization organization={suspended} onClose={() => setSuspending(undefined)} />
     </>
   );
 }
@@ -94,9 +97,11 @@ export function OrganizationsPage(): ReactNode {
 function OrganizationDetail({
   id,
   organization,
+  onSuspend,
 }: {
   readonly id: string;
   readonly organization: Organization | undefined;
+  readonly onSuspend: () => void;
 }) {
   const [, setSearch] = usePageSearch(organizationsPage);
   const { organizationId: own } = useSession();
@@ -132,7 +137,7 @@ function OrganizationDetail({
           </Button>
         )}
         {status === 'active' && id !== own && (
-          <Button variant="default" onClick={() => setSearch({ suspend: id })}>
+          <Button variant="default" onClick={() => onSuspend()}>
             Suspend
           </Button>
         )}

@@ -1,4 +1,5 @@
 import { Button, Group } from '@mantine/core';
+import { useState } from 'react';
 import type { Membership, Organization } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
@@ -23,6 +24,7 @@ const limit = 50;
 /** The agents with a role in the organization. */
 export function MembersTab({ organization }: { readonly organization: Organization }) {
   const [search, setSearch] = usePageSearch(organizationPage);
+  const [removing, setRemoving] = useState<string>();
   const { agentId: ownAgent } = useSession();
   const { organizationId } = organization;
   const role = search.role === 'viewer' ? undefined : search.role;
@@ -55,7 +57,7 @@ export function MembersTab({ organization }: { readonly organization: Organizati
           of={`member ${agentId.slice(0, 8)}`}
           changeLabel="Change role"
           onChange={() => setSearch({ change: agentId })}
-          onRemove={() => setSearch({ remove: agentId })}
+          onRemove={() => setRemoving(agentId)}
         />
       ),
     },
@@ -63,7 +65,7 @@ export function MembersTab({ organization }: { readonly organization: Organizati
   const shown = members.data?.data ?? [];
   const byId = (id: string | undefined) => shown.find(({ agentId }) => agentId === id);
   const changed = useFrozen(byId(search.change), search.change);
-  const removed = useFrozen(byId(search.remove), search.remove);
+  const removed = useFrozen(byId(removing), removing);
   const removal = { params: { orgId: organizationId, agentId: removed?.agentId ?? '' } };
   return (
     <>
@@ -103,7 +105,7 @@ export function MembersTab({ organization }: { readonly organization: Organizati
       )}
       <ConfirmEnding
         opened={removed !== undefined}
-        onClose={() => setSearch({ remove: undefined })}
+        onClose={() => setRemoving(undefined)}
         title="Remove this member?"
         confirmLabel="Remove member"
         onConfirm={() => remove.mutateAsync(removal)}

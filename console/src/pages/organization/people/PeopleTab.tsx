@@ -1,4 +1,5 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
 import type { Organization, Person } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
@@ -25,6 +26,7 @@ const limit = 50;
 /** The people who may sign in to the console through the OpenID provider. */
 export function PeopleTab({ organization }: { readonly organization: Organization }) {
   const [search, setSearch] = usePageSearch(organizationPage);
+  const [removing, setRemoving] = useState<string>();
   const { person: own } = useSession();
   const provider = useProvider();
   const { organizationId } = organization;
@@ -82,7 +84,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           of={visibleText(name)}
           changeLabel="Change"
           onChange={() => setSearch({ change: personId })}
-          onRemove={() => setSearch({ remove: personId })}
+          onRemove={() => setRemoving(personId)}
         />
       ),
     },
@@ -90,7 +92,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   const shown = people.data?.data ?? [];
   const byId = (id: string | undefined) => shown.find(({ personId }) => personId === id);
   const changed = useFrozen(byId(search.change), search.change);
-  const removed = useFrozen(byId(search.remove), search.remove);
+  const removed = useFrozen(byId(removing), removing);
   const removal = { params: { orgId: organizationId, personId: removed?.personId ?? '' } };
   return (
     <>
@@ -139,7 +141,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
       )}
       <ConfirmEnding
         opened={removed !== undefined}
-        onClose={() => setSearch({ remove: undefined })}
+        onClose={() => setRemoving(undefined)}
         title="Remove this person?"
         confirmLabel="Remove person"
         onConfirm={() => remove.mutateAsync(removal)}

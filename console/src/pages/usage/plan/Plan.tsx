@@ -1,6 +1,7 @@
 /** The plan and its subscription: upgrade, portal, cancellation. */
 import { Badge, Button, Group, Paper, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { Subscription } from '../../../api/generated.ts';
 import { refreshPaths, useApi } from '../../../api/queries.ts';
 import { useEvents } from '../../../app/event-context.tsx';
@@ -29,6 +30,7 @@ const waitingMilliseconds = 5_000;
 
 export function Plan({ search, onSearch }: PlanProps) {
   const client = useQueryClient();
+  const [canceling, setCanceling] = useState(false);
   const isWaiting = search.upgrade !== undefined;
   const { data, error, isPending, refetch } = useApi(
     'getSubscription',
@@ -46,17 +48,13 @@ export function Plan({ search, onSearch }: PlanProps) {
       {data && (
         <>
           <Facts subscription={data} />
-          <Actions subscription={data} onSearch={onSearch} />
+          <Actions subscription={data} onSearch={onSearch} onCancel={() => setCanceling(true)} />
           <UpgradeDialog
             target={search.upgrade}
             current={data.tier}
             onClose={() => onSearch({ upgrade: undefined })}
           />
-          <CancelDialog
-            opened={search.cancel}
-            subscription={data}
-            onClose={() => onSearch({ cancel: false })}
-          />
+          <CancelDialog opened={canceling} subscription={data} onClose={() => setCanceling(false)} />
         </>
       )}
     </Paper>
@@ -96,9 +94,11 @@ const cancelable: readonly Subscription['status'][] = ['active', 'past_due', 'in
 function Actions({
   subscription,
   onSearch,
+  onCancel,
 }: {
   readonly subscription: Subscription;
   readonly onSearch: PlanProps['onSearch'];
+  readonly onCancel: () => void;
 }) {
   const session = useSession();
   const { tier, status, provider, cancelAtPeriodEnd } = subscription;
@@ -126,7 +126,7 @@ function Actions({
       ))}
       {mayManage && status !== 'none' && <PortalButton />}
       {mayManage && cancelable.includes(status) && !cancelAtPeriodEnd && (
-        <Button variant="default" onClick={() => onSearch({ cancel: true })}>
+        <Button variant="default" onClick={() => onCancel()}>
           Cancel the subscription
         </Button>
       )}
