@@ -68,7 +68,7 @@ export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<A
   );
 
 /**
- * A change of status ends the agent's tokens: a trigger counts `epoch` (migration 0037). Nodes of earlier versions compare times.
+ * A change of status ends the agent's tokens: a trigger counts `epoch` (migration 0036). Nodes of earlier versions compare times.
  * `tokens_ended_at` takes the latest of the clocks, because the clocks of the nodes may differ. It always increases: new tokens are
  * dated after the previous end (features/tokens/draft-token.ts), and the next must end those too.
  */

@@ -1,4 +1,4 @@
-/** Agents that can change something through our API. The text is that of the index `agents_with_writing_scopes` (migration 0040). */
+/** Agents that can change something through our API. The text is that of the index `agents_with_writing_scopes` (migration 0039). */
 import { writingAgentLimits } from '../../contract/limits.ts';
 import { sql } from './sql.ts';
 
