@@ -104,6 +104,7 @@ browserTest(
     }
     await form.getByRole('checkbox', { name: 'agents:read' }).check();
     await form.getByRole('checkbox', { name: 'orders:read' }).check();
+    await form.getByRole('checkbox', { name: 'Acts as admin' }).check();
     assert.equal(await form.getByRole('checkbox', { name: 'orders:write' }).count(), 0);
     // The API refuses a subject that identifies no one, at its field; all that was typed stays.
     await form.getByRole('button', { name: 'Create', exact: true }).click();
@@ -112,22 +113,47 @@ browserTest(
     await form.getByLabel('Subject').fill('repo:octo-org/app:ref:refs/heads/main');
     await form.getByRole('button', { name: 'Create', exact: true }).click();
     await details(page).getByText('environment is one of production, staging').waitFor();
+    await details(page).getByText('acts as admin, if the agent has the role admin').waitFor();
 
     const { data } = await send('GET', policiesUrl, tenant.token);
-    const { provider, agentId, conditions, scopes, resources, singleUse } = data[0];
+    const { provider, agentId, conditions, scopes, resources, actsAsAdmin, singleUse } = data[0];
     assert.deepEqual(
-      { provider, agentId, conditions, scopes, resources, singleUse },
+      { provider, agentId, conditions, scopes, resources, actsAsAdmin, singleUse },
       {
         provider: 'github',
         agentId: deployer.agentId,
         conditions: [{ claim: 'environment', operator: 'in', values: ['production', 'staging'] }],
         scopes: ['agents:read'],
         resources: [{ identifier: orders.identifier, scopes: ['orders:read'] }],
+        actsAsAdmin: true,
         singleUse: true,
       },
     );
   },
 );
+
+browserTest('edit: the role of a workload is given and taken', async (t) => {
+  const tenant = await tenantOf();
+  const { agentId } = await agentOf(tenant, 'edited@trust.example');
+  await send('POST', `/api/v1/organizations/${tenant.organizationId}/members`, await server.token(), {
+    agentId: tenant.agentId,
+    role: 'admin',
+  });
+  const { policyId } = await policyOf(tenant, agentId);
+  const page = await server.open(t, `/trust?selected=${policyId}`, { as: tenant, width: 1440 });
+  for (const [shown, label] of [
+    [false, 'does not act as admin'],
+    [true, 'acts as admin, if the agent has the role admin'],
+    [false, 'does not act as admin'],
+  ] as const) {
+    await details(page).getByText(label, { exact: true }).waitFor();
+    assert.equal((await send('GET', `${policiesUrl}/${policyId}`, tenant.token)).actsAsAdmin, shown);
+    await details(page).getByRole('button', { name: 'Edit' }).click();
+    const form = dialog(page, 'Edit trust policy');
+    await form.getByRole('checkbox', { name: 'Acts as admin' }).setChecked(!shown);
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+  }
+});
 
 browserTest('test a token, condition by condition, with tokens that an issuer signed', async (t) => {
   const tenant = await tenantOf();

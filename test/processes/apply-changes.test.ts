@@ -58,7 +58,7 @@ grants:
   - {agent: keep@pruned.example, resource: https://drop.pruned.example, scopes: [a]}
   - {agent: drop@pruned.example, resource: https://keep.pruned.example, scopes: [a]}
 trustPolicies:
-  - {agent: keep@pruned.example, name: old, provider: github, audiences: [x], subject: "repo:acme/a:ref:refs/heads/main", scopes: []}
+  - {agent: keep@pruned.example, name: old, actsAsAdmin: true, provider: github, audiences: [x], subject: "repo:acme/a:ref:refs/heads/main", scopes: []}
 webhooks:
   - {name: W, url: https://hooks.example.com/secret-path, events: ["*"]}
 `;
