@@ -12,7 +12,8 @@ import {
 import { allTenantScopes, createResourceClient } from '../support/scenarios/resources/resources.ts';
 
 const server = await startConsole();
-const { call, agentIn, tenant, resource, share, grant, grantsOf } = createResourceClient(server);
+const { call, agentIn, adminOf, tenant, resource, offer, share, grant, grantsOf } =
+  createResourceClient(server);
 const hostile = '<img src=x onerror="window.hacked=1">';
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
@@ -209,6 +210,44 @@ browserTest('a grant starts from the scopes of the chosen agent, once they are k
   assert.deepEqual(await grantsOf(owner, first.agentId), { [identifier]: ['refund'] });
 });
 
+browserTest('an offer is declined, and a share is left; the text of the owner stays text', async (t) => {
+  const [owner, other] = [await tenant(), await tenant()];
+  const admin = await adminOf(other.organizationId);
+  const [first, second] = [await resource(owner, { name: hostile }), await resource(owner)];
+  await offer(owner, first.resourceId, other.organizationId, ['refund']);
+  await share(owner, second.resourceId, other.organizationId, ['refund']);
+  const page = await server.open(t, '/apis', { as: admin });
+  await page.getByText(hostile).waitFor();
+  await button(page, 'Decline').click();
+  await assertAccessible(page);
+  await button(page.getByRole('dialog'), 'Decline').click();
+  await page.getByText('Offered by other organizations').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Orders' }).click();
+  await button(page, 'Leave share').click();
+  await button(page.getByRole('dialog'), 'Leave').click();
+  await page.getByText('No APIs yet').waitFor();
+  assert.equal((await call('GET', '/shares', other.token)).json.total, 0);
+});
+
+browserTest('a pending API shows the text that its host publishes, and verifies', async (t) => {
+  const { json } = await call('POST', '/resources', (await tenant()).token, {
+    ...{ identifier: `${identifierOf()}`, name: 'Pending', scopes: [{ name: 'read' }] },
+  });
+  await server.sql(
+    `update resources set pending_identifier = identifier, identifier = 'pending:' || resource_id,
+       verification_token = 'token-of-the-resource' where resource_id = $1`,
+    [json.resourceId],
+  );
+  const page = await server.open(t, `/apis/${json.resourceId}`);
+  await page.getByText('Prove that you control the host').waitFor();
+  await page.getByText('countersign-verification=token-of-the-resource', { exact: true }).waitFor();
+  await page.getByText(`_countersign.${new URL(json.identifier).hostname}`).waitFor();
+  await assertAccessible(page);
+  await button(page, 'Approve without proof').click();
+  await page.getByText('approved by an operator').waitFor();
+  assert.equal(await page.getByText('Prove that you control the host').count(), 0);
+});
+
 browserTest('an API is shared; the other organization sees and grants it, and no more', async (t) => {
   const [owner, other] = [await tenant(), await tenant()];
   const admin = await agentIn(other.organizationId, allTenantScopes, 'admin');
@@ -230,7 +269,17 @@ browserTest('an API is shared; the other organization sees and grants it, and no
   await page.getByRole('cell', { name: other.organizationId }).waitFor();
   await assertAccessible(page);
 
+  await page.getByRole('cell', { name: 'offered' }).waitFor();
+
+  // Only an admin decides.
+  const reader = await server.open(t, '/apis', { as: other });
+  await reader.getByText('Offered by other organizations').waitFor();
+  assert.equal(await button(reader, 'Accept').count(), 0);
   const theirs = await server.open(t, '/apis', { as: admin });
+  await theirs.getByText('Offered by other organizations').waitFor();
+  assert.equal(await theirs.getByText('shared with you', { exact: true }).count(), 0);
+  await assertAccessible(theirs);
+  await button(theirs, 'Accept').click();
   await theirs.getByText('shared with you', { exact: true }).waitFor();
   await theirs.getByRole('link', { name: 'Orders' }).click();
   await theirs.getByRole('cell', { name: 'refund', exact: true }).waitFor();
