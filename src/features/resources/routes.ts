@@ -151,7 +151,7 @@ export const resourceRoutes = (
     id: 'putAgentGrant',
     summary: 'Set the scopes of a resource that an agent may hold',
     description:
-      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own. Tokens with a scope that is left out end at once.',
+      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own. Tokens with a scope that is left out end at once for introspection; a server that verifies tokens offline accepts them until they expire (`tokenLifetimeSeconds` of the resource).',
     method: 'PUT',
     url: '/agents/:agentId/grants/:resourceId',
     access: scope('agents:write'),
@@ -162,7 +162,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'deleteAgentGrant',
-    summary: "Take a grant from an agent; the agent's tokens for the resource end at once",
+    summary: "Take a grant from an agent; the agent's tokens for the resource end at once for introspection",
     method: 'DELETE',
     url: '/agents/:agentId/grants/:resourceId',
     access: scope('agents:write'),
