@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import type { App } from '../app.ts';
-import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
+import { type Config, type Environment, hasOpenMetrics, loadConfig } from '../kernel/config/config.ts';
 import { probePort } from '../kernel/http/connections/listeners.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
@@ -25,6 +25,7 @@ export async function serve(env: Environment, options: ServeOptions): Promise<vo
   const lifecycle = createLifecycle(log, { delayMs: config.shutdownDelaySeconds * 1_000 });
   if (cluster.isPrimary) {
     warnOfFreePlans(config, log);
+    warnOfOpenMetrics(config, log);
     if (config.consoleBuild) void ensureConsole((line) => log.warn(line));
   }
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
@@ -41,6 +42,14 @@ function warnOfFreePlans({ stripeSecretKey, embeddedBilling, billingAllowEmbedde
   log.warn(
     'organizations can choose any plan without paying: STRIPE_SECRET_KEY is not set and NODE_ENV is not production; set NODE_ENV=production, or BILLING_ALLOW_EMBEDDED=true to allow it',
   );
+}
+
+/** Metrics have ids of organizations and clients. */
+export function warnOfOpenMetrics(config: Config, log: Log): void {
+  if (hasOpenMetrics(config))
+    log.warn(
+      '/metrics answers anyone that reaches it: METRICS_TOKEN is not set; set it, also for your monitoring',
+    );
 }
 
 /** The start that `serve` and `dev` share, once the variables are set. */

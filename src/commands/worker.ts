@@ -5,12 +5,13 @@ import { createApp } from '../app.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
-import { listen } from './serve.ts';
+import { listen, warnOfOpenMetrics } from './serve.ts';
 
 export async function worker(env: Environment): Promise<void> {
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
   const lifecycle = createLifecycle(log);
+  if (config.workerPort > 0) warnOfOpenMetrics(config, log);
   lifecycle.onStop((await startTracing(env, log)).stop);
   const app = await createApp({ config, log, serves: 'probes' });
   lifecycle.onStop(app.close);

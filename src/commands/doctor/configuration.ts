@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar, readPolicies } from '../../adapters/cedar.ts';
 import { describePublicKey } from '../../adapters/keys/keys.ts';
-import { ConfigProblems, loadConfig, loadVariable } from '../../kernel/config/config.ts';
+import { ConfigProblems, hasOpenMetrics, loadConfig, loadVariable } from '../../kernel/config/config.ts';
 import { keysMatch } from '../../kernel/config/keypair.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { quoted } from '../terminal.ts';
@@ -17,7 +17,8 @@ export const configurationCheck: Check = {
   run({ env }) {
     const name = 'configuration';
     try {
-      const { nodeEnv, baseUrl, multiTenant } = loadConfig(env);
+      const config = loadConfig(env);
+      const { nodeEnv, baseUrl, multiTenant, metricsToken } = config;
       const mode = nodeEnv === 'production' ? 'production' : 'development';
       const findings = [ok(name, `all variables are valid; ${mode}, BASE_URL ${baseUrl}`)];
       if (mode === 'development' && multiTenant)
@@ -28,6 +29,16 @@ export const configurationCheck: Check = {
             'set NODE_ENV=production on all nodes',
           ),
         );
+      const metrics = metricsToken === undefined ? 'answers without a token' : 'asks for METRICS_TOKEN';
+      findings.push(
+        hasOpenMetrics(config)
+          ? warning(
+              'metrics',
+              `/metrics ${metrics}`,
+              'set METRICS_TOKEN on all nodes, and give it to your monitoring',
+            )
+          : ok('metrics', `/metrics ${metrics}`),
+      );
       return findings;
     } catch (error) {
       if (!(error instanceof ConfigProblems)) throw error;

@@ -64,7 +64,8 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
   }),
   route({
     id: 'revokeCredential',
-    summary: 'Revoke a credential for good; the tokens that were issued with it end at once',
+    summary:
+      'Revoke a credential for good; the tokens that were issued with it end at once for introspection',
     tag: 'Credentials',
     method: 'DELETE',
     url: '/agents/:agentId/credentials/:credentialId',

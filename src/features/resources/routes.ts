@@ -130,7 +130,7 @@ export const resourceRoutes = (
     id: 'putAgentGrant',
     summary: 'Set the scopes of a resource that an agent may hold',
     description:
-      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own, if the agent has the same values as yours in the fields that the resource carries as claims. The same right is needed for scopes that are left out. Tokens with such a scope end at once.',
+      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own, if the agent has the same values as yours in the fields that the resource carries as claims. The same right is needed for scopes that are left out. Tokens with such a scope end at once for introspection; a server that verifies tokens offline accepts them until they expire (`tokenLifetimeSeconds` of the resource).',
     method: 'PUT',
     url: '/agents/:agentId/grants/:resourceId',
     access: scope('agents:write'),
@@ -141,7 +141,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'deleteAgentGrant',
-    summary: "Take a grant from an agent; the agent's tokens for the resource end at once",
+    summary: "Take a grant from an agent; the agent's tokens for the resource end at once for introspection",
     description: 'Needs the right to make the grant. To stop an agent without it, suspend the agent.',
     method: 'DELETE',
     url: '/agents/:agentId/grants/:resourceId',

@@ -107,6 +107,13 @@ export function loadConfig(env: Environment): Config {
   });
 }
 
+/** In production others than the operator may reach the port. */
+export const hasOpenMetrics = ({
+  nodeEnv,
+  metricsToken,
+}: Pick<Config, 'nodeEnv' | 'metricsToken'>): boolean =>
+  nodeEnv === 'production' && metricsToken === undefined;
+
 /** Stripe needs all of its variables: without one, plans cannot be ordered or payments are not noticed. */
 function missingStripeVariables(env: Environment): string[] {
   const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =

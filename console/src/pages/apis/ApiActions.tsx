@@ -9,6 +9,7 @@ import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { showDone } from '../../components/notices.tsx';
+import { offlineNote } from '../../components/offline-note.ts';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
 import { GrantDialog } from './dialogs/GrantDialog.tsx';
@@ -119,8 +120,8 @@ function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
       <List size="sm" mt="xs">
         <List.Item>
           {holders.data
-            ? `The grants of ${agents(holders.data.total)}, and their tokens for it at once.`
-            : 'The grants of your agents, and their tokens for it at once.'}
+            ? `The grants of ${agents(holders.data.total)}, and their tokens for it at once for introspection. ${offlineNote()}`
+            : `The grants of your agents, and their tokens for it at once for introspection. ${offlineNote()}`}
         </List.Item>
         <List.Item>
           {shares.data

@@ -10,6 +10,7 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { showDone } from '../../components/notices.tsx';
+import { offlineNote } from '../../components/offline-note.ts';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { GrantDialog } from './dialogs/GrantDialog.tsx';
 import { apiPage } from './page.ts';
@@ -106,7 +107,7 @@ export function Holders({ resource }: { readonly resource: Resource }) {
             <List.Item>
               The scopes <ScopeBadges scopes={open.grant.scopes} />
             </List.Item>
-            <List.Item>Its tokens for this API, at once for introspection.</List.Item>
+            <List.Item>Its tokens for this API, at once for introspection. {offlineNote()}</List.Item>
             <List.Item>What it has passed on by delegation.</List.Item>
           </List>
         </ConfirmEnding>

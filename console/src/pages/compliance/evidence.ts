@@ -25,6 +25,9 @@ export const evidence: Readonly<Record<string, Evidence>> = {
     page: { to: '/agents', label: 'Decommissioned agents', search: { status: 'decommissioned' } },
   },
   'CC6.3': { check: 'Asks the policy engine about an anonymous request. It must refuse.' },
+  'CC6.3-SCOPES': {
+    check: "Counts the agents that hold scopes of this server's own API that change something.",
+  },
   'CC6.6': {
     check: 'Compares RATE_LIMIT_PER_MINUTE with a limit that still has an effect.',
   },

@@ -7,6 +7,7 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { showDone } from '../../components/notices.tsx';
+import { offlineNote } from '../../components/offline-note.ts';
 import { useGraphRefresh } from './use-graph.ts';
 
 export interface RevokeDelegationProps {
@@ -49,8 +50,8 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
         <AgentName agentId={link.delegateeId} link={false} />.
       </Text>
       <Text size="sm" my="xs">
-        Its access tokens stop working at once, and so do those of all that was passed on. This cannot be
-        undone.
+        Its access tokens end at once for introspection, and so do those of all that was passed on.{' '}
+        {offlineNote()} This cannot be undone.
       </Text>
       {below.isPending && <LoadingState label="Loading what ends" rows={2} />}
       {below.error && <ErrorState error={below.error} onRetry={() => void below.refetch()} />}

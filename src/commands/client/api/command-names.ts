@@ -70,7 +70,7 @@ export const shortcuts: readonly Shortcut[] = [
   ...shortcutsOf('agents', 'updateAgent', {
     suspend: [
       { status: 'suspended' },
-      'Suspend an agent: it gets no tokens, and its live tokens are refused',
+      'Suspend an agent: it gets no tokens, and introspection refuses its live ones',
     ],
     reactivate: [{ status: 'active' }, 'Reactivate a suspended agent'],
   }),

@@ -1,4 +1,5 @@
 /** Grants scopes of a registered API to the agent. The API replaces the whole grant: unchecked scopes end. */
+
 import { Alert, Checkbox, ScrollArea, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
@@ -14,6 +15,7 @@ import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
 import { showDone } from '../../../components/notices.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
@@ -163,7 +165,7 @@ function ApiScopes({ form, api }: { readonly form: Form; readonly api: Resource 
   return (
     <Checkbox.Group
       label="Scopes"
-      description="The grant has exactly the checked scopes. A scope that you uncheck ends at once, also in tokens."
+      description={`The grant has exactly the checked scopes. A scope that you uncheck ends at once for introspection, also in tokens. ${offlineNote()}`}
       {...form.getInputProps('scopes')}
     >
       <ScrollArea.Autosize

@@ -3,6 +3,7 @@ import { useAction } from '../../../api/queries.ts';
 import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { showDone } from '../../../components/notices.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { TenantText } from '../../../components/TenantText.tsx';
 import { ScopeList } from '../agent/ScopeList.tsx';
 
@@ -32,7 +33,8 @@ export function RemoveGrant({
       extra={<CopyAsCurl operation="deleteAgentGrant" input={input} />}
     >
       The agent gets no more tokens for <TenantText text={grant?.identifier} multiline />. Its tokens for that
-      API end at once, and so does the power of delegations that pass these scopes on:
+      API end at once for introspection, and so does the power of delegations that pass these scopes on.{' '}
+      {offlineNote()}
       <div style={{ marginTop: '0.5rem' }}>
         <ScopeList scopes={grant?.scopes ?? []} />
       </div>

@@ -1,7 +1,9 @@
 /** What ends with an agent: counts of the present, each from one request for a total. */
+
 import { List, Skeleton } from '@mantine/core';
 import { useApi } from '../../../api/queries.ts';
 import { useCan } from '../../../app/session-context.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { useTokensOfLastHour } from './tokens-of-last-hour.ts';
 
 interface EndingsProps {
@@ -47,9 +49,9 @@ function useEndings({ agentId, for: ending }: EndingsProps): readonly Ending[] {
     },
     {
       of: mayReadAudit ? tokens : undefined,
-      one: '1 token of the last hour ends, and all others that are still valid',
-      many: 'tokens of the last hour end, and all others that are still valid',
-      uncounted: 'All of its tokens end',
+      one: `1 token of the last hour ends for introspection, and all others that are still valid. ${offlineNote()}`,
+      many: `tokens of the last hour end for introspection, and all others that are still valid. ${offlineNote()}`,
+      uncounted: `All of its tokens end for introspection. ${offlineNote()}`,
     },
     forGood
       ? {

@@ -11,6 +11,7 @@ import type { Filter } from '../../../components/FilterBar.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { showDone } from '../../../components/notices.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
@@ -201,7 +202,8 @@ function RevokeCredential({ agent, opened, onClose }: OneCredentialProps) {
       extra={<CopyAsCurl operation="revokeCredential" input={input} />}
     >
       The credential <b>{nameOf(revoked)}</b> gets no more tokens, and all tokens that were issued with it end
-      at once. It was last used <RelativeTime time={revoked.lastUsedAt} />. This cannot be undone.
+      at once for introspection. {offlineNote()} It was last used <RelativeTime time={revoked.lastUsedAt} />.
+      This cannot be undone.
       {agent.agentId === session.agentId && (
         <Text size="sm" mt="xs" fw={600}>
           This is an agent of your own session. If you signed in with this credential, your session ends too.

@@ -5,6 +5,7 @@ import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showDone } from '../../../components/notices.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { type ApiValues, changeOf, newResourceOf, problemsOf, valuesOf } from './api-values.ts';
 import { ScopesInput } from './ScopesInput.tsx';
 
@@ -123,8 +124,8 @@ function LostScopes({ resource, values }: LostScopesProps) {
   if (lost.length === 0) return null;
   return (
     <Alert color="yellow" icon={<Icon name="warning" />} title={`Ends with this change: ${lost.join(', ')}`}>
-      It is taken from all shares and grants at once, and tokens that have it end. Adding it again later
-      brings none of them back.
+      It is taken from all shares and grants at once, and tokens that have it end for introspection.{' '}
+      {offlineNote(resource?.tokenLifetimeSeconds)} Adding it again later brings none of them back.
     </Alert>
   );
 }

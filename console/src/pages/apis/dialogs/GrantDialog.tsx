@@ -8,6 +8,7 @@ import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showDone } from '../../../components/notices.tsx';
+import { offlineNote } from '../../../components/offline-note.ts';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
@@ -129,7 +130,8 @@ function LostScopes({ before, after }: LostScopesProps) {
   if (lost.length === 0) return null;
   return (
     <Text size="sm" mt="xs" role="status">
-      Ends at once: {lost.join(', ')}, with the tokens that have {lost.length === 1 ? 'it' : 'them'}.
+      Ends at once: {lost.join(', ')}, with the tokens that have {lost.length === 1 ? 'it' : 'them'}, for
+      introspection. {offlineNote()}
     </Text>
   );
 }

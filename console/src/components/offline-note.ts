@@ -1,0 +1,7 @@
+/** Ended tokens end at once for introspection only: an offline verifier asks nobody. `seconds`: the token lifetime of one API. */
+export const offlineNote = (seconds?: number): string =>
+  `An API that verifies tokens offline accepts them until they expire: ${
+    seconds === undefined
+      ? "at most the API's token lifetime later"
+      : `at most ${seconds.toLocaleString('en')} seconds later`
+  }.`;
