@@ -106,9 +106,8 @@ export const createRevocation =
       : { changed: [], removed: await deleteGrants(tx, selection) };
     const all = [...revoked.changed, ...revoked.removed];
     // A refusal rolls the transaction back.
-    for (const organizationId of new Set(all.map((grant) => grant.organizationId))) {
-      const removed = revoked.removed.filter((grant) => grant.organizationId === organizationId);
-      const scopes = narrow?.scopes ?? [...new Set(removed.flatMap(({ held }) => Object.keys(held)))];
+    for (const [organizationId, grants] of Map.groupBy(all, (grant) => grant.organizationId)) {
+      const scopes = narrow?.scopes ?? [...new Set(grants.flatMap(({ held }) => Object.keys(held)))];
       await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes, claims }]);
     }
     return revoked;
