@@ -58,7 +58,7 @@ grants:
   - {agent: keep@pruned.example, resource: https://drop.pruned.example, scopes: [a]}
   - {agent: drop@pruned.example, resource: https://keep.pruned.example, scopes: [a]}
 trustPolicies:
-  - {agent: keep@pruned.example, name: old, actsAsAdmin: true, provider: github, audiences: [x], subject: "repo:acme/a:ref:refs/heads/main", scopes: []}
+  - {agent: keep@pruned.example, name: old, provider: github, audiences: [x], subject: "repo:acme/a:ref:refs/heads/main", scopes: []}
 webhooks:
   - {name: W, url: https://hooks.example.com/secret-path, events: ["*"]}
 `;
@@ -325,5 +325,32 @@ describe('countersign export', () => {
     assert.equal(planned.code, 0, planned.output);
     const unknown = await countersign(['export', '--organization', 'smal']);
     assert.match(unknown.output, /--organization: there is no organization smal; did you mean small\?/);
+  });
+});
+
+describe('actsAsAdmin of a trust policy', () => {
+  it('is set, taken, kept when it is left out, and exported', async () => {
+    const email = 'deployer@acts.example';
+    const file = (more: string) => `version: 1
+agents:${agentText(email)}
+trustPolicies:
+  - {agent: ${email}, name: CI${more}, provider: github, audiences: [x], subject: "repo:acme/acts:ref:refs/heads/main", scopes: []}
+`;
+    const current = async () => {
+      const { agentId } = await agentBy(email);
+      return (await api('GET', `/oidc/trust-policies?agentId=${agentId}`)).data[0].actsAsAdmin;
+    };
+    for (const [more, expected] of [
+      [', actsAsAdmin: true', true],
+      ['', true],
+      [', actsAsAdmin: false', false],
+    ] as const) {
+      const { code, output } = await applied(file(more), '--yes');
+      assert.equal(code, 0, output);
+      assert.equal(await current(), expected, output);
+    }
+    const { stdout } = await applied(file(', actsAsAdmin: true'), '--plan');
+    assert.match(stdout, /actsAsAdmin/);
+    assert.match((await countersign(['export'])).stdout, /actsAsAdmin: false/);
   });
 });

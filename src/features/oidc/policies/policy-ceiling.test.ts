@@ -287,7 +287,7 @@ describe('actsAsAdmin', () => {
 });
 
 describe('a delegation that a workload redeems', () => {
-  it("gives a token that can grant nothing for good, whatever the workload's agent may hold", async () => {
+  it("gives a token that can grant nothing for good, also if the workload's agent may hold more", async () => {
     const agent = await agentIn(home);
     const policy = await createPolicy({ agentId: agent.agentId, scopes: [] });
     const { delegationToken } = await createDelegation(owner.token, agent, [...organizationScopes]);
