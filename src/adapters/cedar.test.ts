@@ -39,7 +39,7 @@ describe('the default policies', () => {
   const elsewhere = { type: 'Organization', id: '33333333-3333-4333-8333-333333333333' } as const;
   const instance = { type: 'Instance' } as const;
   const resourceOf = (action: string) =>
-    /create|list|^federation/.test(action) ? instance : question().resource;
+    /create|list|^federation|approve/.test(action) ? instance : question().resource;
 
   it('allow an operator every action in every organization', () => {
     for (const action of policyActions) {
@@ -47,7 +47,7 @@ describe('the default policies', () => {
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('allow an admin to read and rename its own organization, add members, manage people, list, manage billing and webhooks, grant to agents, and nothing else', () => {
+  it('allow an admin to read and rename its own organization, add members, manage people, list, manage billing and webhooks, grant to agents, decide on shares, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
@@ -60,6 +60,7 @@ describe('the default policies', () => {
       'organizations:managePeople',
       'organizations:read',
       'organizations:rename',
+      'shares:decide',
       'webhooks:read',
       'webhooks:write',
     ]);
