@@ -1,7 +1,7 @@
 /**
  * The rolling upgrade of docs/operations/upgrade.md under load: two nodes of an older version, then both versions side by side, then
- * the newer one alone, then back. The older version is this source tree without its newest migration; the newer one has further
- * migrations, which change tables of the token path. UPGRADE_FROM names the folder of a real older version instead (a checkout with
+ * the newer one alone, then back. The older version is this source tree, whose code may need its newest migration; the newer one has
+ * a further migration, which changes tables of the token path. UPGRADE_FROM names the folder of a real older version instead (a checkout with
  * its node_modules): then this tree is the newer version, and the way back is left out.
  */
 import assert from 'node:assert/strict';
@@ -41,9 +41,9 @@ function chooseVersions(): { older: Version; newer: Version; isReal: boolean } {
     const older = { folder: from, migrations: migrationsIn(from) };
     return { older, newer: versionWith({}), isReal: true };
   }
-  const older = versionWith({ without: 1 });
-  const next = numbered(older.migrations.length + 2, 'next_version');
-  return { older, newer: versionWith({ and: { [next]: nextMigration } }), isReal: false };
+  const older = versionWith({});
+  const next = numbered(older.migrations.length + 1, 'next_version');
+  return { older, newer: versionWith({ [next]: nextMigration }), isReal: false };
 }
 
 interface Node {

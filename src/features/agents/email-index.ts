@@ -9,7 +9,7 @@ import type { Db } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
 import { sql } from '../../kernel/data/sql.ts';
 
-const migration = 40;
+const migration = 39;
 const rollingUpgradeMs = 3_600_000;
 
 /** Does nothing when the index is gone or still needed, or when the role may not drop it. */

@@ -1,7 +1,8 @@
 /**
  * Resources: the customers' own APIs, the organizations that they are shared with, and the grants that say which of their scopes an
- * agent may hold. Owns `resources`, `resource_shares`, `resource_share_offers` and `resource_grants`. A grant never exceeds its resource or share: a change that
- * narrows either narrows the grants in the same transaction. The tokens feature issues the tokens.
+ * agent may hold. Owns `resources`, `resource_shares`, `resource_share_offers`, `resource_grants` and `grant_epochs`, which a trigger
+ * writes. A grant never exceeds its resource or share: a change that narrows either narrows the grants in the same transaction. The
+ * tokens feature issues the tokens.
  */
 import { isOperator } from '../../kernel/caller.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';

@@ -19,23 +19,16 @@ export const migrationsIn = (folder: string): string[] =>
     .filter((file) => file.endsWith('.sql'))
     .sort();
 
-/** This source tree, without its newest migrations or with further ones. Everything else is linked, not copied. */
-export function versionWith({
-  without = 0,
-  and = {},
-}: {
-  without?: number;
-  and?: Record<string, string>;
-}): Version {
+/** This source tree with further migrations. Everything else is linked, not copied. */
+export function versionWith(further: Record<string, string>): Version {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-version-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of readdirSync(root))
     if (name !== 'migrations' && name !== '.git') symlinkSync(join(root, name), join(folder, name));
   mkdirSync(join(folder, 'migrations'));
-  const ours = migrationsIn(root);
-  for (const file of ours.slice(0, ours.length - without))
+  for (const file of migrationsIn(root))
     symlinkSync(join(root, 'migrations', file), join(folder, 'migrations', file));
-  for (const [file, text] of Object.entries(and)) writeFileSync(join(folder, 'migrations', file), text);
+  for (const [file, text] of Object.entries(further)) writeFileSync(join(folder, 'migrations', file), text);
   return { folder, migrations: migrationsIn(folder) };
 }
 
