@@ -114,6 +114,7 @@ export async function createApp({
     routes,
     writeQueue: base.writeQueue,
     heavyReadQueue: base.heavyReadQueue,
+    requests: base.requests,
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),
