@@ -4,8 +4,8 @@
  * new or changed agents are verified again, and all of them after a key rotation. Two at a time on the thread pool, with a rest after
  * them as long as they took, so that requests are not delayed.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime } from '../../kernel/clock.ts';
+import { rest } from '../../kernel/concurrency/pace.ts';
 import type { ComplianceDeps } from './deps.ts';
 import { type Cursor, countChecked, findUnchecked, saveChecks, type UncheckedAgent } from './store.ts';
 
@@ -36,7 +36,7 @@ export function createVerification(
         const { verified = false, conforms = false } = results[index] ?? {};
         checked.push({ agentId, digest, verified, conforms });
       }
-      await sleep(performance.now() - startedAt);
+      await rest(performance.now() - startedAt);
     }
     await saveChecks(db, checked, { keyId, now: isoTime(clock) });
   };

@@ -3,6 +3,13 @@
  * loop. While requests come, the work rests after each turn for a multiple of the turn's duration, so that most of the main thread's time
  * is left to requests, however slow the machine is. Without requests it does not rest.
  */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+
+export const nextTurn = (): Promise<void> => setImmediate();
+
+/** The same for work that awaits its portions. */
+export const rest = (milliseconds: number): Promise<void> => sleep(milliseconds);
+
 export interface ServedRequests {
   /** Requests that this process has received. */
   count: number;
@@ -18,16 +25,15 @@ const recentMs = 1_000;
 export function createPace(requests: ServedRequests, elapsed: () => number): Pace {
   let seen = requests.count;
   let seenAt = Number.NEGATIVE_INFINITY;
-  return (next) => {
+  return async (next) => {
     const startedAt = elapsed();
-    setImmediate(() => {
-      const now = elapsed();
-      if (requests.count !== seen) {
-        seen = requests.count;
-        seenAt = now;
-      }
-      if (now - seenAt > recentMs) next();
-      else setTimeout(next, restFactor * (now - startedAt)).unref();
-    });
+    await nextTurn();
+    const now = elapsed();
+    if (requests.count !== seen) {
+      seen = requests.count;
+      seenAt = now;
+    }
+    if (now - seenAt <= recentMs) await rest(restFactor * (now - startedAt));
+    next();
   };
 }
