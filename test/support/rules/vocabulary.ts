@@ -59,7 +59,7 @@ const mechanisms: Readonly<Record<string, string>> = {
   'single flight': 'src/adapters/keys/key-sets.ts',
   SSRF: 'src/adapters/outbound/connector.ts',
   'subscriber presence': 'src/features/webhooks/subscriptions/presence.ts',
-  throttle: 'src/features/webhooks/delivery/throttle.ts',
+  throttle: 'src/kernel/concurrency/throttle.ts',
   'write-behind': 'src/features/usage/counter.ts',
   'yields to the event loop': 'src/kernel/concurrency/yield.ts',
 };
