@@ -113,8 +113,7 @@ export async function createApp({
     resourceMetadata: resourceMetadataOf(config.baseUrl),
     origin: config.baseUrl,
     routes,
-    writeQueue: base.writeQueue,
-    heavyReadQueue: base.heavyReadQueue,
+    ...{ writeQueue: base.writeQueue, heavyReadQueue: base.heavyReadQueue, requests: base.requests },
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),

@@ -49,6 +49,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     metrics,
     outbound,
     vault,
+    requests: base.requests,
     settings: {
       enabled: config.webhooksEnabled,
       timeoutMs: config.webhookDeliveryTimeoutMs,

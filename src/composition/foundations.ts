@@ -109,6 +109,8 @@ export async function openFoundations(options: {
       ...writesPerOrganization(config.databasePoolSize),
       measured: { metrics, name: 'writes' },
     }),
+    /** Counted by the HTTP server; background work paces itself by it. */
+    requests: { count: 0 },
     /** Keyed by organization. */
     heavyReadQueue: createFairQueue({
       ...heavyReads(config.databasePoolSize),

@@ -41,6 +41,7 @@ export async function startHttp(
     countCall() {},
     writeQueue: (_organization, work) => work(),
     heavyReadQueue: (_organization, work) => work(),
+    requests: { count: 0 },
     idempotencyKeys: { find: async () => undefined, storeResponse: async () => {} },
     resourceMetadata: 'http://countersign.test/metadata',
     ...others,

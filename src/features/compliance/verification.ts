@@ -1,10 +1,11 @@
 /**
  * Verifies the identities of active agents: issues and verifies a badge for each, and validates its cards against their schemas (the did
  * feature does both). A signature costs about half a millisecond, so results are stored under a digest of all inputs and the key id: only
- * new or changed agents are verified again, and all of them after a key rotation. A few at a time on the thread pool, so that requests
- * are not delayed.
+ * new or changed agents are verified again, and all of them after a key rotation. Two at a time on the thread pool, with a rest after
+ * them as long as they took, so that requests are not delayed.
  */
 import { isoTime } from '../../kernel/clock.ts';
+import { rest } from '../../kernel/concurrency/pace.ts';
 import type { ComplianceDeps } from './deps.ts';
 import { type Cursor, countChecked, findUnchecked, saveChecks, type UncheckedAgent } from './store.ts';
 
@@ -17,7 +18,7 @@ export interface Verification {
 }
 
 const batchSize = 250;
-const concurrency = 4;
+const concurrency = 2;
 
 export function createVerification(
   deps: Pick<ComplianceDeps, 'db' | 'clock' | 'signer' | 'identity'>,
@@ -28,12 +29,14 @@ export function createVerification(
   const check = async (agents: readonly UncheckedAgent[]) => {
     const checked = [];
     for (let start = 0; start < agents.length; start += concurrency) {
+      const startedAt = performance.now();
       const group = agents.slice(start, start + concurrency);
       const results = await Promise.all(group.map(identity.checkConformance));
       for (const [index, { agentId, digest }] of group.entries()) {
         const { verified = false, conforms = false } = results[index] ?? {};
         checked.push({ agentId, digest, verified, conforms });
       }
+      await rest(performance.now() - startedAt);
     }
     await saveChecks(db, checked, { keyId, now: isoTime(clock) });
   };

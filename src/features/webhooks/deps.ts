@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { ServedRequests } from '../../kernel/concurrency/pace.ts';
 import type { Db, Tx } from '../../kernel/data/db.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
@@ -30,6 +31,8 @@ export interface DeliveryDeps {
   readonly outbound: Outbound;
   readonly vault: Vault;
   readonly settings: DeliverySettings;
+  /** Sends leave most of the time to them. */
+  readonly requests: ServedRequests;
   pause(milliseconds: number): Promise<void>;
   /** Milliseconds of a monotonic clock. */
   elapsed(): number;

@@ -1,10 +1,10 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
+import { createThrottle } from '../../kernel/concurrency/throttle.ts';
 import type { FanOut } from './delivery/fan-out.ts';
 import { deleteDeliveries, findSubscriptionsWithDeliveries } from './delivery/purge-store.ts';
 import { channel } from './delivery/store.ts';
-import { createThrottle } from './delivery/throttle.ts';
 import type { Worker } from './delivery/worker.ts';
 import type { DeliveryDeps } from './deps.ts';
 import { runReplays } from './replays/run-replays.ts';

@@ -4,6 +4,7 @@ import serializers from '@fastify/fast-json-stringify-compiler';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
 import type { Caller } from '../caller.ts';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
+import type { ServedRequests } from '../concurrency/pace.ts';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
 import type { RequestContext } from './access/identity.ts';
@@ -62,6 +63,7 @@ interface MountDeps {
   readonly runIdempotent: RunIdempotent;
   readonly writeQueue: FairQueue;
   readonly heavyReadQueue: FairQueue;
+  readonly requests: ServedRequests;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
@@ -88,7 +90,7 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as stri
 function mount(
   context: FastifyInstance,
   entry: RouteEntry,
-  { guard, runIdempotent, writeQueue, heavyReadQueue, closing }: MountDeps,
+  { guard, runIdempotent, writeQueue, heavyReadQueue, requests, closing }: MountDeps,
 ): void {
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
@@ -103,6 +105,7 @@ function mount(
     ...(entry.accepts === 'form' && { bodyLimit: maxFormBytes }),
     schema: schemaOf(entry),
     async handler(request, reply) {
+      requests.count += 1;
       const requestContext = request.requestContext as RequestContext;
       const handle = (caller: Caller | undefined) =>
         entry.handler({

@@ -13,6 +13,7 @@ import Fastify, {
 } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
+import type { ServedRequests } from '../concurrency/pace.ts';
 import type { Config } from '../config/config.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
@@ -66,6 +67,7 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   readonly writeQueue: FairQueue;
   /** Runs the handlers of reads with `cost: 'heavy'`, keyed by organization. */
   readonly heavyReadQueue: FairQueue;
+  readonly requests: ServedRequests;
 }
 
 export interface Http {
@@ -128,6 +130,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     runIdempotent: createIdempotent(deps),
     writeQueue: deps.writeQueue,
     heavyReadQueue: deps.heavyReadQueue,
+    requests: deps.requests,
     closing: connections.closing,
   });
   configureListener(server.server, unread);

@@ -36,7 +36,6 @@ describe('an organization with many requests for its log and figures', () => {
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
     ['searches it', 'audit_events', '/api/v1/audit?reason=wrong'],
     ['reads its overview', 'audit_events', '/api/v1/overview'],
-    ['reads its analytics', 'token_hours', '/api/v1/analytics/tokens'],
     ['reads its compliance report', 'badge_checks', '/api/v1/compliance/report'],
   ];
   for (const [what, table, url] of requests) {

@@ -133,7 +133,11 @@ describe('a process that is killed', () => {
 
   it('is found by the loop of any process, also one that leaves background work to a worker', async () => {
     const { id } = await t.subscribe('https://receiver.invalid/');
-    await withoutFanOut(t.raiseEvent);
+    await t.sql(
+      `insert into webhook_outbox (organization_id, event_id, event_type, payload, subscription_ids, occurred_at)
+       values ($1, gen_random_uuid(), 'agent.created', '{}', array[$2::uuid], now())`,
+      [t.operator.organizationId, id],
+    );
     const other = await t.anotherWorker();
     other.loops.start('inEveryProcess');
     await until('the delivery', async () => ((await count('webhook_deliveries')) === 1 ? true : undefined));

@@ -2,8 +2,8 @@
  * The delivery worker: leases due deliveries, sends them, records the results. A round leases and starts sends but does not wait
  * for them, so a slow endpoint does not delay a round. When a worker dies, its leases expire and another worker sends the jobs.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
+import { createPace, nextTurn } from '../../../kernel/concurrency/pace.ts';
 import type { DeliveryDeps } from '../deps.ts';
 import { createAttempt } from './attempt.ts';
 import { inDeliverySpan } from './delivery-span.ts';
@@ -16,7 +16,7 @@ import { type AttemptResult, recordResults } from './result-store.ts';
 const leaseMarginMs = 15_000;
 /** Shutdown waits this long for sends in flight. The others are sent again when their leases expire. */
 const shutdownGraceMs = 5_000;
-/** Sends that start in one turn of the event loop: requests to the same process wait for a turn at most. */
+/** Sends that start in one turn of the event loop: a request to the same process waits for one turn at most. */
 const maxStartsPerTurn = 4;
 
 export interface Worker {
@@ -32,6 +32,7 @@ export interface Worker {
 export function createWorker(deps: DeliveryDeps): Worker {
   const { db, clock, ids, log, metrics, settings, countDelivery } = deps;
   const attempt = createAttempt(deps);
+  const pace = createPace(deps.requests, deps.elapsed);
   const scheduler = createEndpointScheduler(settings.concurrency);
   const inFlight = new Set<Promise<void>>();
   let stopping = false;
@@ -138,7 +139,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
     }
     isTurnFull = started > 0;
     if (isTurnFull)
-      setImmediate(() => {
+      pace(() => {
         isTurnFull = false;
         startNext();
       });
@@ -160,8 +161,8 @@ export function createWorker(deps: DeliveryDeps): Worker {
     async drain() {
       for (;;) {
         const leased = await round();
-        // Queued jobs start in this turn.
-        await nextTurn();
+        // Queued jobs start soon.
+        while (isTurnFull) await nextTurn();
         if (leased === 0 && inFlight.size === 0) return;
         if (inFlight.size > 0) await (leased > 0 ? Promise.race(inFlight) : Promise.all(inFlight));
       }
