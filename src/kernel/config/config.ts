@@ -94,7 +94,7 @@ export function loadConfig(env: Environment): Config {
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
     databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
     resourceIdentifiers,
-    // A pending identifier is like one that nobody registered: no token is issued for it.
+    // A pending identifier counts as unregistered: no token is issued for it.
     unregisteredResources:
       values.unregisteredResources ??
       (values.multiTenant || resourceIdentifiers === 'verified' ? 'refuse' : 'allow'),
