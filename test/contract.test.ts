@@ -41,6 +41,9 @@ describe('the contract', () => {
         RESOURCE_LIMIT_EXCEEDED: 403,
         GRANT_NOT_FOUND: 404,
         SHARE_NOT_FOUND: 404,
+        SHARE_DECLINED: 409,
+        SHARE_LIMIT_EXCEEDED: 403,
+        RESOURCE_NOT_VERIFIED: 422,
         MEMBER_NOT_FOUND: 404,
         LAST_ADMIN: 409,
         PERSON_NOT_FOUND: 404,
@@ -107,7 +110,8 @@ describe('the contract', () => {
   });
   it('has exactly the webhook events and scopes of the spec and those of resources', () => {
     const added = ['created', 'updated', 'deleted', 'shared', 'unshared'].map((verb) => `resource.${verb}`);
-    const events = [...spec.events, ...added, 'grant.changed', 'grant.removed'];
+    const shares = ['share.offered', 'share.accepted', 'share.declined'];
+    const events = [...spec.events, ...added, ...shares, 'grant.changed', 'grant.removed'];
     assert.deepEqual([...webhookEvents].sort(), events.sort());
     assert.deepEqual([...scopes].sort(), [...spec.scopes, 'resources:read', 'resources:write'].sort());
     assert.equal(isScope('admin:everything'), false);

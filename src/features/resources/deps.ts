@@ -21,7 +21,7 @@ import type {
   ScopeNames,
   VerificationRequest,
 } from './schema.ts';
-import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './share-schema.ts';
+import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './shares/share-schema.ts';
 
 export interface GrantedAgent {
   readonly agentId: string;

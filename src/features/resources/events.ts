@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { StoredGrant } from './grants-store.ts';
 import type { Resource } from './schema.ts';
-import type { Share } from './share-schema.ts';
+import type { Share } from './shares/share-schema.ts';
 
 /** The event of the owner, or of the receiver of a share, that changed a share or a grant. */
 export type Reason = Extract<

@@ -11,11 +11,11 @@ import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule, createRefusalRecorder, createRevocation } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
-import { createReceivedShareService } from './received-shares.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
-import { shareRoutes } from './share-routes.ts';
-import { createShareService } from './shares.ts';
+import { createReceivedShareService } from './shares/received-shares.ts';
+import { shareRoutes } from './shares/share-routes.ts';
+import { createShareService } from './shares/shares.ts';
 import { createVerificationService } from './verification.ts';
 
 export function createResources(deps: ResourceDeps): Resources {

@@ -35,6 +35,9 @@ export const hostOf = (identifier: string): string => new URL(identifier).host;
 /** Names and addresses of the client's own machine: no host can prove them, and none needs to. */
 export const isLoopback = (identifier: string): boolean => loopback.test(new URL(identifier).hostname);
 
+/** Of a URL: the parser writes every IPv4 address with four decimal numbers. */
+export const isAddress = (hostname: string): boolean => /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(hostname);
+
 /** The URL parser corrects most other spellings; it adds a slash after a bare host. */
 const isCanonical = (identifier: string, { href, hostname, port }: URL): boolean =>
   (href === identifier || href === `${identifier}/`) &&

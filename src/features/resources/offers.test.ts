@@ -331,6 +331,7 @@ describe('an accepted share', () => {
     const { resourceId } = await resource(owner);
     await offer(owner, resourceId, receiver.organizationId, ['refund', 'orders:read']);
     await call('PATCH', `/resources/${resourceId}`, owner.token, { scopes: [{ name: 'refund' }] });
+    assert.deepEqual((await sharesOf(receiver)).data[0].offeredScopes, ['refund']);
     assert.deepEqual((await accept(admin, resourceId)).json.scopes, ['refund']);
   });
 

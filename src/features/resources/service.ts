@@ -14,9 +14,9 @@ import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
-import { withdrawOffers } from './offers-store.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
-import { deleteShares, narrowShares } from './shares-store.ts';
+import { withdrawOffers } from './shares/offers-store.ts';
+import { deleteShares, narrowShares } from './shares/shares-store.ts';
 import {
   countResources,
   deletePending,

@@ -5,7 +5,6 @@
  * Whether another organization has the identifier is checked after the proof: the answer tells nothing to callers that do not control the
  * host.
  */
-import { isIP } from 'node:net';
 import { isoTime } from '../../kernel/clock.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -14,7 +13,7 @@ import { OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { ResourceDeps, VerificationService } from './deps.ts';
 import { grantEvent, resourceEvent } from './events.ts';
 import { listGrantsOf } from './grants-store.ts';
-import { spellingsOf } from './identifier.ts';
+import { isAddress, spellingsOf } from './identifier.ts';
 import type { Resource, VerificationMethod } from './schema.ts';
 import { deleteReservation, isTaken, markVerified } from './store.ts';
 import { lockOwned, requireOwned } from './visibility.ts';
@@ -59,7 +58,7 @@ export function createVerificationService({
     const expected = `countersign-verification=${verification.token}`;
     const url = `https://${host}/.well-known/countersign-verification`;
     // An address has no name that could have a TXT record.
-    const record = isIP(hostname.replace(/^\[|\]$/g, '')) ? undefined : `_countersign.${hostname}`;
+    const record = isAddress(hostname) ? undefined : `_countersign.${hostname}`;
     const [dns, wellKnown] = await Promise.all([
       record ? dnsProblem(record, expected) : 'an IP address has no TXT record',
       wellKnownProblem(url, expected),

@@ -99,7 +99,7 @@ export function loadConfig(env: Environment): Config {
     databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
     defaultAgentScopes: values.defaultAgentScopes ?? organizationScopes,
     resourceIdentifiers,
-    // A pending identifier is like one that nobody registered: no token is issued for it.
+    // A pending identifier counts as unregistered: no token is issued for it.
     unregisteredResources:
       values.unregisteredResources ??
       (values.multiTenant || resourceIdentifiers === 'verified' ? 'refuse' : 'allow'),

@@ -170,8 +170,8 @@ async function readAgents(api: ApplyApi, wanted: Extent['agents']): Promise<Live
 }
 
 /**
- * Several organizations may wait for the proof of one identifier. The client's own resource counts, then the verified one, so that nobody
- * can take the place of a resource by registering its identifier too.
+ * Several organizations may wait for the proof of one identifier. The client's own resource counts, then the verified one, so that no other
+ * organization takes the place of a resource by registering its identifier too.
  */
 function onePerIdentifier(resources: readonly LiveResource[], organizationId: string): LiveResource[] {
   const rank = (resource: LiveResource) =>

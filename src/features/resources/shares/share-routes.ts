@@ -1,9 +1,9 @@
-import Type from '../../contract/json-schema.ts';
-import type { Caller } from '../../kernel/caller.ts';
-import { policy, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import { organization } from '../../kernel/policy.ts';
-import type { ReceivedShareService, ShareService } from './deps.ts';
-import { ListQuery, ResourceParams, ScopeNames } from './schema.ts';
+import Type from '../../../contract/json-schema.ts';
+import type { Caller } from '../../../kernel/caller.ts';
+import { policy, type RouteEntry, route, scope } from '../../../kernel/http/route.ts';
+import { organization } from '../../../kernel/policy.ts';
+import type { ReceivedShareService, ShareService } from '../deps.ts';
+import { ListQuery, ResourceParams, ScopeNames } from '../schema.ts';
 import {
   ReceivedShare,
   ReceivedSharePage,

@@ -1,8 +1,8 @@
 /** Shares, as the owner and as the receiving organization see them. */
 import type { Static } from 'typebox';
-import Type from '../../contract/json-schema.ts';
-import { pageSizes } from '../../contract/limits.ts';
-import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import Type from '../../../contract/json-schema.ts';
+import { pageSizes } from '../../../contract/limits.ts';
+import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../../contract/shapes.ts';
 
 const shareStatuses = ['offered', 'accepted'] as const;
 type ShareStatus = (typeof shareStatuses)[number];

@@ -1,6 +1,6 @@
 /** The table `resource_share_offers`: one row for each resource and receiver, kept after the offer has ended. */
-import type { Queryable } from '../../kernel/data/db.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
+import { sql } from '../../../kernel/data/sql.ts';
 
 export interface StoredOffer {
   readonly resourceId: string;

@@ -1,16 +1,16 @@
 /** Shares, for the organization that receives them: it accepts, declines or leaves them. */
-import type { Caller } from '../../kernel/caller.ts';
-import { isoTime } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { lockExclusive } from '../../kernel/data/locks.ts';
-import { fail } from '../../kernel/fail.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import type { ReceivedShareService, ResourceDeps } from './deps.ts';
-import { grantEvent, shareEvents } from './events.ts';
-import type { RevokeGrants } from './granting-rule.ts';
+import type { Caller } from '../../../kernel/caller.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { lockExclusive } from '../../../kernel/data/locks.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { pageOf } from '../../../kernel/http/page.ts';
+import type { ReceivedShareService, ResourceDeps } from '../deps.ts';
+import { grantEvent, shareEvents } from '../events.ts';
+import type { RevokeGrants } from '../granting-rule.ts';
+import { findResource } from '../store.ts';
 import { findOffer, upsertOffer } from './offers-store.ts';
 import { deleteShares, findReceivedShare, listReceivedShares, upsertShare } from './shares-store.ts';
-import { findResource } from './store.ts';
 
 export function createReceivedShareService(
   { db, clock, ledger }: Pick<ResourceDeps, 'db' | 'clock' | 'ledger'>,
@@ -19,7 +19,7 @@ export function createReceivedShareService(
   const find = async (from: Queryable, { organizationId }: Caller, resourceId: string) =>
     (await findReceivedShare(from, organizationId, resourceId)) ?? fail('SHARE_NOT_FOUND');
 
-  /** Read first: a caller cannot lock resources that nobody offers it. */
+  /** Read first: a caller cannot lock resources that it is not offered. */
   const lock = async (tx: Tx, caller: Caller, requestedId: string) => {
     const { resourceId } = await find(tx, caller, requestedId);
     await lockExclusive(tx, 'resource', [resourceId]);

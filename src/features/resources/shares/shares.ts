@@ -5,21 +5,21 @@
  * One organization cannot fill the log of another. Offers write one event there per resource, and a limited number per day. Any
  * further event there takes away scopes that the receiver accepted before.
  */
-import { limits } from '../../contract/limits.ts';
-import { type Caller, isOperator, refuseBorrowedScope } from '../../kernel/caller.ts';
-import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
-import { fail } from '../../kernel/fail.ts';
-import { validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import type { ResourceDeps, ShareService } from './deps.ts';
-import { grantEvent, shareEvent, shareEvents } from './events.ts';
-import type { RevokeGrants } from './granting-rule.ts';
+import { limits } from '../../../contract/limits.ts';
+import { type Caller, isOperator, refuseBorrowedScope } from '../../../kernel/caller.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { validationError } from '../../../kernel/http/input/validation.ts';
+import { pageOf } from '../../../kernel/http/page.ts';
+import type { ResourceDeps, ShareService } from '../deps.ts';
+import { grantEvent, shareEvent, shareEvents } from '../events.ts';
+import type { RevokeGrants } from '../granting-rule.ts';
+import type { Resource } from '../schema.ts';
+import { lockOwned, requireOwned, requireScopes } from '../visibility.ts';
 import { countAnnounced, findOffer, type StoredOffer, upsertOffer } from './offers-store.ts';
-import type { Resource } from './schema.ts';
 import type { Share } from './share-schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
-import { lockOwned, requireOwned, requireScopes } from './visibility.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -2,12 +2,12 @@
  * The tables `resource_shares`, with the shares in force, and `resource_share_offers`, with the scopes that wait for acceptance and the
  * memory of earlier offers.
  */
-import type { Queryable } from '../../kernel/data/db.ts';
-import { type Sql, sql } from '../../kernel/data/sql.ts';
-import { offsetOf } from '../../kernel/http/page.ts';
-import type { ListQuery } from './schema.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
+import { type Sql, sql } from '../../../kernel/data/sql.ts';
+import { offsetOf } from '../../../kernel/http/page.ts';
+import type { ListQuery } from '../schema.ts';
+import { shownIdentifier } from '../store.ts';
 import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './share-schema.ts';
-import { shownIdentifier } from './store.ts';
 
 /** Shares in force joined with open offers, as one list. */
 const sharesWhere = (matches: Sql): Sql => sql`
