@@ -45,29 +45,32 @@ async function hold(page: Page, key: string, times = 30): Promise<void> {
   }
 }
 
-browserTest('a key that is held down does not sign in by a link, not even with the focus on the button', async (t) => {
-  const page = await server.open(t);
-  await ownAccount(page).waitFor();
-  const link = await attackersLink();
-  await page.goto('about:blank');
-  // From here on the keys are down: each event on the next page is a repetition.
-  await page.keyboard.down('Enter');
-  await page.keyboard.down('Space');
-  await page.goto(link);
-  const question = page.getByRole('dialog', { name: 'Sign in with this link?' });
-  await question.waitFor();
-  const focused = await page.evaluate<string>('document.activeElement?.textContent ?? ""');
-  assert.equal(focused, 'Do not use it');
-  await linkButton(page).focus();
-  await hold(page, 'Enter');
-  await linkButton(page).focus();
-  await hold(page, 'Space', 5);
-  await page.keyboard.up('Enter');
-  await page.keyboard.up('Space');
-  assert.equal(await question.isVisible(), true);
-  await page.reload();
-  await ownAccount(page).waitFor();
-});
+browserTest(
+  'a key that is held down does not sign in by a link, not even with the focus on the button',
+  async (t) => {
+    const page = await server.open(t);
+    await ownAccount(page).waitFor();
+    const link = await attackersLink();
+    await page.goto('about:blank');
+    // From here on the keys are down: each event on the next page is a repetition.
+    await page.keyboard.down('Enter');
+    await page.keyboard.down('Space');
+    await page.goto(link);
+    const question = page.getByRole('dialog', { name: 'Sign in with this link?' });
+    await question.waitFor();
+    const focused = await page.evaluate<string>('document.activeElement?.textContent ?? ""');
+    assert.equal(focused, 'Do not use it');
+    await linkButton(page).focus();
+    await hold(page, 'Enter');
+    await linkButton(page).focus();
+    await hold(page, 'Space', 5);
+    await page.keyboard.up('Enter');
+    await page.keyboard.up('Space');
+    assert.equal(await question.isVisible(), true);
+    await page.reload();
+    await ownAccount(page).waitFor();
+  },
+);
 
 browserTest('without a session, the choice that changes nothing has the focus, too', async (t) => {
   const page = await server.open(t, (await attackersLink()).slice('/console'.length), { as: null });

@@ -29,11 +29,11 @@ browserTest(
     await page.clock.install();
     await page.reload();
     await type(page, 'typed');
-    await page.context().clearCookies();
     // The page asks for its session when the idle time is over. No other request tells it of the end.
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await page.route('**/console/api/v1/**', (route) => route.abort());
+    await page.context().clearCookies();
     await page.clock.fastForward(31 * 60_000);
     await endedDialog(page).waitFor();
     assert.ok(requests.includes('/console/api/session'));
