@@ -1,4 +1,5 @@
 /** `countersign audit verify` and `countersign audit export`: on the database, or on an export. */
+
 import { createWriteStream, readFileSync, readSync } from 'node:fs';
 import { type FileHandle, open as openPath } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
@@ -18,6 +19,7 @@ import { type Environment, loadDirectDatabase, loadVariable } from '../kernel/co
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
+import { printableJson } from '../kernel/printable-json.ts';
 import { CommandError } from './command-error.ts';
 import { print, printError, quoted } from './terminal.ts';
 
@@ -93,7 +95,7 @@ function createSink(output: string | undefined) {
   return {
     async write(line: object): Promise<void> {
       const { out, failure } = opened();
-      if (out.write(`${JSON.stringify(line)}\n`)) return;
+      if (out.write(`${printableJson(line)}\n`)) return;
       await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failure]);
     },
     async end(): Promise<void> {

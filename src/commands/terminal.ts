@@ -2,6 +2,7 @@
  * All output of the commands. The text may come from a server or a file of another party: characters that control a terminal or
  * change the display order are printed as escapes. test/support/rules/import-rules.ts keeps `console` out of the other files.
  */
+import { printableJson } from '../kernel/printable-json.ts';
 
 /** C0 and C1 controls, bidirectional and invisible formatting, line and paragraph separators, halves of surrogate pairs. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -28,18 +29,10 @@ const printable = (text: string): string =>
 /** On standard output. */
 export const print = (text: string): void => console.log(printable(text));
 
-/** Valid JSON: the characters that control a terminal appear in strings only, where JSON has escapes for them. */
-const safeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(/[^\n\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
-
-export const printJson = (value: unknown): void => console.log(safeJson(value, 2));
+export const printJson = (value: unknown): void => console.log(printableJson(value, 2));
 
 /** One value a line. */
-export const printJsonLine = (value: unknown): void => console.log(safeJson(value));
+export const printJsonLine = (value: unknown): void => console.log(printableJson(value));
 
 /** Text of another party as it is, but for the characters that control a terminal; without a new line at its end. */
 export const printText = (text: string): void => void process.stdout.write(printable(text));

@@ -24,12 +24,42 @@ export const Timestamp = Type.String({
   description: 'an ISO 8601 time such as 2030-01-31T12:00:00Z',
 });
 
-export const Name = Type.String({
+/** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
+export const controls = '\\u0000-\\u001F\\u007F-\\u009F';
+/** Control and bidirectional formatting characters and U+FEFF: with them, a name could imitate another one. */
+const imitating = `${controls}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF`;
+const blanks = ' \\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000';
+/** Characters that show nothing: zero-width characters, fillers, variation selectors. */
+const invisible =
+  '\\u00AD\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u180B-\\u180F\\u200B-\\u200D\\u2060-\\u2065\\u206A-\\u206F\\u2800\\u3164\\uFE00-\\uFE0F\\uFFA0\\uFFF9-\\uFFFB';
+/** Those beyond 16 bits. Only our own validation names them: other readers of patterns do not know the notation. */
+const invisibleAstral = '\\u{1D173}-\\u{1D17A}\\u{E0000}-\\u{E0FFF}';
+
+/**
+ * A name: at least one visible character, none that imitates. The first two classes have no character in common, so it takes linear
+ * time. Without lookahead, programs can generate requests from it.
+ */
+const namePattern = (hidden: string): string =>
+  `^[${blanks}${hidden}]*[^\\s${hidden}${imitating}][^${imitating}]*$`;
+const nameRule =
+  'with a visible one, none of them a control character, a bidirectional formatting character or U+FEFF';
+
+/** For every name and title that people read. */
+export const nameText = (maxLength: number, more = '') => ({
   minLength: 1,
-  maxLength: 255,
-  pattern: '\\S',
-  description: '1 to 255 characters, not all blank',
+  maxLength,
+  pattern: namePattern(invisible + invisibleAstral),
+  documentedPattern: namePattern(invisible),
+  description: `1 to ${maxLength} characters, ${nameRule}${more}`,
 });
+
+/** At least one visible character; for text that is no name. */
+export const visibleText = {
+  pattern: `[^\\s${invisible}${invisibleAstral}${imitating}]`,
+  documentedPattern: `[^\\s${invisible}${imitating}]`,
+};
+
+export const Name = Type.String(nameText(255));
 
 /** RFC 6749 §3.3 `scope-token`: a scope of our own API or of a registered resource. */
 export const ScopeName = Type.String({
@@ -122,14 +152,3 @@ export const PageOf = <T extends TSchema>(item: T, title: string) =>
     { data: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
     { title },
   );
-
-/** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
-export const controls = '\\u0000-\\u001F\\u007F-\\u009F';
-/** Control and bidirectional formatting characters and U+FEFF: with them, a name could imitate another one. */
-export const imitating = `${controls}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF`;
-/**
- * A pattern for text that is not all blank and has none of these characters. The first two classes have no character in common,
- * so it takes linear time. Without lookahead, programs can generate requests from it.
- */
-export const notBlankWithout = (characters: string): string =>
-  `^[^\\S${characters}]*[^\\s${characters}][^${characters}]*$`;

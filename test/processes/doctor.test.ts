@@ -437,4 +437,21 @@ describe('countersign doctor and BASE_URL', () => {
     assert.equal(code, 2);
     assert.match(output, /--url must be an http or https address/);
   });
+
+  it('warns of /metrics without a token in production, and names agents with writing scopes', async () => {
+    const production = { NODE_ENV: 'production' };
+    const open = await run(production, ['--json']);
+    const findingsOf = (text: string) =>
+      (JSON.parse(text) as { findings: Finding[] }).findings.filter(({ name }) => name === 'metrics');
+    assert.deepEqual(
+      findingsOf(open.stdout).map(({ status }) => status),
+      ['warning'],
+    );
+    const closed = await run({ ...production, METRICS_TOKEN: 'secret' }, ['--json']);
+    assert.deepEqual(
+      findingsOf(closed.stdout).map(({ status }) => status),
+      ['ok'],
+    );
+    assert.match(open.stdout, /1 of 1 agents can change agents, webhooks, APIs or organizations: operator-/);
+  });
 });

@@ -150,6 +150,25 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
+  test('waits for a server that is still stopping, says so, and then starts', async (t) => {
+    const dataDir = await newDataDir(t);
+    const first = await start(t, { dataDir });
+    const client = new pg.Client({ connectionString: first.url });
+    client.on('error', () => {});
+    await client.connect();
+    // A smart shutdown: it accepts no connections, and waits for this client and for its launcher.
+    process.kill(first.pid, 'SIGTERM');
+    const lines: string[] = [];
+    const second = start(t, { dataDir, print: (line) => lines.push(line) });
+    for (let time = 0; time < 300 && lines.length === 0; time += 1) await sleep(100);
+    await client.end();
+    await first.stop();
+    const { url, pid } = await second;
+    assert.deepEqual(lines, [`waiting for the last PostgreSQL to stop (pid ${first.pid})`]);
+    assert.notEqual(pid, first.pid);
+    assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
+  });
+
   test('ignores a stale postmaster.pid whose pid belongs to another program', async (t) => {
     const dataDir = await newDataDir(t);
     const first = await start(t, { dataDir });

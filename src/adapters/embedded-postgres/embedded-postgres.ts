@@ -7,7 +7,14 @@ import pg from 'pg';
 import { type Cluster, prepareCluster } from './cluster.ts';
 import { awaitConnection, type Connection } from './connection.ts';
 import { acquireLock, keepOwnership } from './ownership.ts';
-import { endServer, findPostmaster, isPostmaster, type Server, signalServer } from './postmaster.ts';
+import {
+  endServer,
+  findPostmaster,
+  isPostmaster,
+  readPostmasterFile,
+  type Server,
+  signalServer,
+} from './postmaster.ts';
 import { isTransientFailure, type StartedServer, spawnServer } from './server.ts';
 
 export interface EmbeddedPostgres {
@@ -34,6 +41,7 @@ export interface EmbeddedPostgresOptions {
 const START_ATTEMPTS = 6;
 const START_TIMEOUT_MS = 30_000;
 const ADOPTION_TIMEOUT_MS = 10_000;
+const STOP_TIMEOUT_MS = 30_000;
 
 interface Launch extends Required<Omit<EmbeddedPostgresOptions, 'dataDir'>> {
   cluster: Cluster;
@@ -58,16 +66,41 @@ async function adopt(launch: Launch): Promise<EmbeddedPostgres | undefined> {
   const pid = await findPostmaster(cluster.path);
   if (pid === undefined) return undefined;
   const server = { pid, alive: () => isPostmaster(pid, cluster.path) };
+  if (await isStopping(cluster, pid)) return awaitExit(server, launch);
   const answer = await awaitConnection(server, cluster, ADOPTION_TIMEOUT_MS);
   if (answer === 'exited') return undefined;
+  if (await isStopping(cluster, pid)) {
+    if (typeof answer === 'object') answer.close();
+    return awaitExit(server, launch);
+  }
   if (answer === 'unresponsive') {
     print(`stopping a PostgreSQL left over from a killed process (pid ${pid}), because it does not answer`);
     await endServer(server, cluster);
     return undefined;
   }
-  const running = await takeOwnership(server, answer, launch);
-  print(`using the running PostgreSQL of a killed process (pid ${pid})`);
-  return running;
+  try {
+    const running = await takeOwnership(server, answer, launch);
+    print(`using the running PostgreSQL of a killed process (pid ${pid})`);
+    return running;
+  } catch (error) {
+    // Its launcher has told it to stop in the meantime, and the connection has ended.
+    if (!server.alive() || (await isStopping(cluster, pid))) return awaitExit(server, launch);
+    throw error;
+  }
+}
+
+async function isStopping({ path }: Cluster, pid: number): Promise<boolean> {
+  const file = await readPostmasterFile(path);
+  return file?.pid === pid && file.isStopping;
+}
+
+/** The last launcher is stopping the server. Another one starts when it has exited. */
+async function awaitExit(server: Server, { cluster, print }: Launch): Promise<undefined> {
+  if (server.alive()) print(`waiting for the last PostgreSQL to stop (pid ${server.pid})`);
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
+  while (server.alive() && Date.now() < deadline) await sleep(100);
+  if (server.alive()) await endServer(server, cluster);
+  return undefined;
 }
 
 /** Undefined after a transient failure that is worth a retry. */

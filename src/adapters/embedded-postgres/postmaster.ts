@@ -14,6 +14,8 @@ export interface PostmasterFile {
   readonly pid: number;
   /** Undefined until the server listens. */
   readonly port: number | undefined;
+  /** It accepts no more connections, and exits when its sessions have ended. */
+  readonly isStopping: boolean;
 }
 
 type Signal = 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
@@ -32,9 +34,13 @@ export async function readPostmasterFile(clusterPath: string): Promise<Postmaste
   });
   // The lines are: pid, data directory, start time, port, socket directory, listen address, memory key, status.
   // The address is added only once the port is bound.
-  const [pid, , , port, , address] = text.split('\n');
+  const [pid, , , port, , address, , status] = text.split('\n');
   if (!Number(pid)) return undefined;
-  return { pid: Number(pid), port: address ? Number(port) : undefined };
+  return {
+    pid: Number(pid),
+    port: address ? Number(port) : undefined,
+    isStopping: status?.trim() === 'stopping',
+  };
 }
 
 /** The pid of this cluster's running postmaster. Removes a stale postmaster.pid. */

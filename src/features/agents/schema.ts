@@ -12,6 +12,7 @@ import {
   timeRangeQuery,
   Uuid,
   UuidList,
+  visibleText,
 } from '../../contract/shapes.ts';
 
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
@@ -31,6 +32,7 @@ const Capability = Type.String({
 });
 const Capabilities = Type.Array(Capability, { minItems: 1, maxItems: 100, uniqueItems: true });
 const Owner = Type.String({
+  ...visibleText,
   minLength: 1,
   maxLength: 128,
   description: 'the team or person who is responsible for the agent',

@@ -1,25 +1,10 @@
 import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
-import {
-  imitating,
-  literals,
-  Nullable,
-  notBlankWithout,
-  PageOf,
-  pageQuery,
-  Timestamp,
-  Uuid,
-} from '../../contract/shapes.ts';
+import { literals, Nullable, nameText, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 /** People read it in lists: control and bidirectional formatting characters could imitate another name. */
-const CredentialName = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: notBlankWithout(imitating),
-  description:
-    '1 to 64 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
-});
+const CredentialName = Type.String(nameText(64, '; not unique'));
 
 const fields = {
   credentialId: Uuid,

@@ -3,16 +3,7 @@ import { agentTypes } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { httpsUrl } from '../../contract/patterns.ts';
-import {
-  controls,
-  literals,
-  Nullable,
-  notBlankWithout,
-  PageOf,
-  pageQuery,
-  Timestamp,
-  Uuid,
-} from '../../contract/shapes.ts';
+import { literals, Nullable, nameText, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const listingStatuses = ['draft', 'published', 'suspended', 'withdrawn'] as const;
 export type ListingStatus = (typeof listingStatuses)[number];
@@ -25,9 +16,8 @@ export const searchDepth = 200;
 
 const line = (maxLength: number) =>
   Type.String({
-    maxLength,
-    pattern: notBlankWithout(controls),
-    description: `one line of text, at most ${maxLength} characters and not blank`,
+    ...nameText(maxLength),
+    description: `one line of text, ${nameText(maxLength).description}`,
   });
 const HttpsUrl = Type.String({
   maxLength: 2_048,

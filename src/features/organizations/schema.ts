@@ -2,10 +2,9 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
 import {
-  imitating,
   literals,
   Nullable,
-  notBlankWithout,
+  nameText,
   PageOf,
   pageQuery,
   Timestamp,
@@ -25,13 +24,7 @@ const Slug = Type.String({
  * Signed cards show this name to people. With control characters and bidirectional formatting it could imitate another name or
  * other content.
  */
-const OrganizationName = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: notBlankWithout(imitating),
-  description:
-    '1 to 255 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
-});
+const OrganizationName = Type.String(nameText(255, '; not unique'));
 const Maximum = Type.Integer({ minimum: 0, maximum: unlimited });
 
 export const Organization = Type.Object(

@@ -3,10 +3,9 @@ import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import {
   IssuerAddress,
-  imitating,
   literals,
   Nullable,
-  notBlankWithout,
+  nameText,
   PageOf,
   pageQuery,
   Timestamp,
@@ -19,14 +18,7 @@ export type PersonRole = (typeof personRoles)[number];
 const Role = literals(personRoles);
 
 /** The audit log shows it: control and bidirectional formatting characters could imitate another name. */
-const PersonName = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: notBlankWithout(imitating),
-  description:
-    '1 to 100 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
-  examples: ['Ada Lovelace'],
-});
+const PersonName = Type.String({ ...nameText(100, '; not unique'), examples: ['Ada Lovelace'] });
 
 /** OpenID Connect Core §2: at most 255 ASCII characters, compared as they are. */
 const Subject = Type.String({

@@ -4,10 +4,9 @@ import { limits, pageSizes } from '../../contract/limits.ts';
 import { resourceIdentifier } from '../../contract/patterns.ts';
 import {
   Grant,
-  imitating,
   literals,
   Nullable,
-  notBlankWithout,
+  nameText,
   PageOf,
   pageQuery,
   Timestamp,
@@ -30,13 +29,7 @@ const Identifier = Type.String({
   description:
     "the API's address, which becomes the audience of its tokens: an absolute https:// URI in canonical form, without fragment, query or credentials (http:// for localhost and loopback addresses only)",
 });
-const ResourceName = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  pattern: notBlankWithout(imitating),
-  description:
-    '1 to 128 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF',
-});
+const ResourceName = Type.String(nameText(128));
 const Description = Type.String({ maxLength: 1_024, description: 'text for people' });
 /** RFC 6749 §3.3, `scope-token`. */
 const ScopeName = Type.String({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { get as httpGet } from 'node:http';
 import { describe, it } from 'node:test';
-import { environment, startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { environment, newAgent, startApp, startOfMinute } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
 import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../adapters/keys/keys.ts';
@@ -51,6 +51,19 @@ describe('GET /audit/export', () => {
     assert.deepEqual([chains, statement.events], [1, events]);
     assert.ok(events >= 1_500);
     assert.ok(!answer.text.includes(other.organizationId));
+  });
+
+  it('200: characters that control a terminal or change the order of text are escapes, and the file is intact', async () => {
+    const owner = 'a\u202Eb\u001b[31m\u200bc';
+    const made = await t.call('POST', '/api/v1/agents', {
+      token: operator,
+      payload: newAgent({ owner, organization_id: other.organizationId }),
+    });
+    assert.equal(made.status, 201, made.text);
+    const { text } = await download('', other.token);
+    assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u);
+    assert.ok(text.includes(made.json.agentId));
+    assert.equal((await verdictOf(text)).finding, undefined);
   });
 
   it('200: an event of a moment ago is in it', async () => {

@@ -1,8 +1,10 @@
 /** GET /audit/export: the export as a stream. It reads on when the client has read, and holds no connection in between. */
+
 import { limits } from '../../../contract/limits.ts';
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { AccessCheck } from '../../../kernel/http/route.ts';
+import { printableJson } from '../../../kernel/printable-json.ts';
 import { organizationOf } from '../tenancy.ts';
 import { type ExportDeps, exportLines } from './export.ts';
 
@@ -44,7 +46,8 @@ export function createExportService(deps: ExportDeps & { drain(): Promise<unknow
   ): AsyncGenerator<string> {
     let chunk = '';
     for await (const line of exportLines(deps, organizationId)) {
-      chunk += `${JSON.stringify(line)}\n`;
+      // Verification hashes the texts that the lines contain, not the lines.
+      chunk += `${printableJson(line)}\n`;
       if (chunk.length < chunkLength) continue;
       if (ended.aborted) throw new Error('the client has gone, or the server closes');
       // The file breaks off, and its last line is missing: verification says so.
