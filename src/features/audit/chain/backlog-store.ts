@@ -19,26 +19,27 @@ const maxUnlinked = 100;
 const maxMaybeLinked = 20_000;
 
 /**
- * The age in milliseconds of the oldest event without a link, among those from before a time; 0 when there is none. Events of
- * transactions after `reached` have none; for the others it is looked up.
+ * The age in milliseconds of the oldest event without a link; 0 when each is younger than `youngMs`. Events of transactions
+ * after `reached` have none; for the others it is looked up. The age is by the clock of the database: a node with a wrong clock
+ * would report a delay that no other sees.
  */
 export async function findOldestUnlinked(
   db: Queryable,
   { settledBefore, reached }: LinkingProgress,
-  { now, before }: { now: number; before: number },
+  youngMs: number,
 ): Promise<number> {
+  const isOldEnough = sql`occurred_at < statement_timestamp() - make_interval(secs => ${youngMs / 1_000})`;
   const { age } = await db.one<{ age: number }>(
     'audit.backlog.oldest',
     prepared(sql`
       with ${withLinks(sql`
         select organization_id, event_id, occurred_at, appended_in from audit_events
-        where appended_in >= ${settledBefore}::xid8 and appended_in <= ${reached}::xid8
-          and occurred_at < ${isoOf(before)}::timestamptz
+        where appended_in >= ${settledBefore}::xid8 and appended_in <= ${reached}::xid8 and ${isOldEnough}
         order by appended_in limit ${maxMaybeLinked}`)}
-      select coalesce(extract(epoch from ${isoOf(now)}::timestamptz - min(occurred_at)) * 1000, 0)::float8 as age
+      select coalesce(extract(epoch from statement_timestamp() - min(occurred_at)) * 1000, 0)::float8 as age
       from (
         (select occurred_at from audit_events
-         where appended_in > ${reached}::xid8 and occurred_at < ${isoOf(before)}::timestamptz
+         where appended_in > ${reached}::xid8 and ${isOldEnough}
          order by appended_in limit ${maxUnlinked})
         union all
         (select e.occurred_at from candidates e where not ${isLinked} limit ${maxUnlinked})
@@ -84,5 +85,3 @@ export const findEventStates = (db: Queryable, events: readonly AppendedEvent[])
              ) as "coveredAt"
       from appended left join candidates e using (event_id)`),
   );
-
-const isoOf = (time: number): string => new Date(time).toISOString();

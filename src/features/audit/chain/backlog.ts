@@ -32,7 +32,7 @@ const remindMs = 60_000;
 export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: Metrics }): Backlog {
   const { db, clock, log, metrics } = deps;
   let oldestMs = 0;
-  /** One measurement alone may find an event of a long transaction, or of a node with clock skew. */
+  /** One measurement alone may find an event of a long transaction, or of a node whose clock is behind. */
   let overdueMeasurements = 0;
   let unsettledSince: number | undefined;
   let lockMissingSince: number | undefined;
@@ -68,7 +68,7 @@ export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: M
     const progress = await readLinkingProgress(db);
     if (progress && !progress.restored) {
       unsettledSince = undefined;
-      return findOldestUnlinked(db, progress, { now, before: now - youngMs });
+      return findOldestUnlinked(db, progress, youngMs);
     }
     unsettledSince ??= now;
     return now - unsettledSince;

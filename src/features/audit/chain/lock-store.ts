@@ -1,11 +1,12 @@
 /**
  * The sequencer's lock: across all nodes, one transaction at a time links. It is a table lock on audit_progress, which needs
- * the privilege to change that table.
+ * the privilege to change that table. A process that stops while it holds the lock loses it after the lease: PostgreSQL ends
+ * its session. With the session ends the transaction, so the process cannot commit links when it continues.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
 import { heldByUnprivileged, tryLockGlobalShared } from '../../../kernel/data/locks.ts';
-import { raw, sql } from '../../../kernel/data/sql.ts';
+import { prepared, raw, sql } from '../../../kernel/data/sql.ts';
 
 const table = 'audit_progress';
 
@@ -13,12 +14,18 @@ const table = 'audit_progress';
 const maxWaitMs = 20_000;
 
 /**
+ * How long the holder may be idle between two statements. It hashes and signs in between, which takes milliseconds. With the
+ * wait of the next sequencer this is less than ten seconds.
+ */
+export const lockLeaseMs = 5_000;
+
+/**
  * With `timeoutMs`, returns false when a node of an earlier version is linking; without it, waits for that node. Throws when
  * a lock is not free in time (see `isLockTimeout`).
  */
 export async function lockSequencer(tx: Tx, clock: Clock, timeoutMs?: number): Promise<boolean> {
   // Nothing can be linked here, and a standby refuses the lock.
-  if (await isReadOnly(tx)) return true;
+  if (await beginLease(tx)) return true;
   // Many short statements: neither the statement timeout nor that of an idle transaction would end them.
   const deadline = clock.now() + maxWaitMs;
   while (!(await isClearOfEarlierVersions(tx))) {
@@ -49,10 +56,13 @@ const isClearOfEarlierVersions = async (tx: Tx): Promise<boolean> =>
   (await tryLockGlobalShared(tx, 'auditSequencer')) ||
   (await heldByUnprivileged(tx, 'auditSequencer', table));
 
-async function isReadOnly(tx: Tx): Promise<boolean> {
+/** Until the end of the transaction, its session has the lease. Returns whether the transaction is read-only. */
+async function beginLease(tx: Tx): Promise<boolean> {
   const { readOnly } = await tx.one<{ readOnly: boolean }>(
-    'audit.lock.mode',
-    sql`select current_setting('transaction_read_only') = 'on' as "readOnly"`,
+    'audit.lock.lease',
+    prepared(sql`
+      select current_setting('transaction_read_only') = 'on' as "readOnly",
+             set_config('idle_in_transaction_session_timeout', ${`${lockLeaseMs}`}, true) as lease`),
   );
   return readOnly;
 }
