@@ -26,7 +26,7 @@ import {
   type UnlinkedEvent,
   writeProgress,
 } from './links-store.ts';
-import { confirmSequencerLock, isLockTimeout, lockSequencer } from './lock-store.ts';
+import { confirmSequencerLock, endUnreadHolder, isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Pending } from './pending.ts';
 import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
@@ -248,8 +248,9 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       try {
         return (await run({ timeoutMs: lockTimeoutMs, signal })) !== undefined;
       } catch (error) {
-        if (isLockTimeout(error)) return false;
-        throw error;
+        if (!isLockTimeout(error)) throw error;
+        await endUnreadHolder(db);
+        return false;
       }
     },
     async drain() {
