@@ -15,6 +15,7 @@ import type { Partitions } from '../log/partitions.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
+import { endFinding, type TreeLeaves } from './leaves/tree-leaves.ts';
 import {
   type AppendCursor,
   findEndOfBatch,
@@ -33,7 +34,6 @@ import { insertSegments, type NewSegment } from './segments-store.ts';
 import type { TreeHeadRow } from './statements.ts';
 import type { TreeHeads } from './tree-heads.ts';
 import { insertTreeHeads } from './tree-heads-store.ts';
-import { endFinding, type TreeLeaves } from './tree-leaves.ts';
 
 export interface SequencerDeps {
   readonly db: Db;
