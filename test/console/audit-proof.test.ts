@@ -401,6 +401,21 @@ describe('segments, tree heads and keys', () => {
     "signed = 'nothing'",
   ])
     finds(`a tree head edited: ${assignment}`, () => editTreeHead(assignment));
+  finds(
+    'another key signed a tree head before the last',
+    async () => {
+      const [head] = await session.run<{ signed: string }>(
+        `select signed from audit_tree_heads where number =
+           (select tree from audit_segments where organization_id = $1 and number = 3)`,
+        [organizationId],
+      );
+      const [header, claims] = (head?.signed ?? '')
+        .split('.', 2)
+        .map((part) => JSON.parse(`${Buffer.from(part, 'base64url')}`));
+      await editTreeHead(`signed = '${createForger().sign(header.typ, claims, header.kid)}'`);
+    },
+    'TREE_HEAD_NOT_SIGNED',
+  );
   for (const assignment of ['number = 2', "key_id = 'another'", "signed = 'nothing'"])
     finds(
       `the key edited: ${assignment}`,

@@ -41,12 +41,13 @@ export async function recordEvents(
   t: Pick<TestApp, 'app' | 'clock'>,
   organizationId: string,
   events: number,
+  userAgent = 'probe "1" — ünï\u0001',
 ): Promise<void> {
   const { app, clock } = t;
   const ledger = createLedger({ clock, ids: app.ids, listeners: [app.audit.listener] });
   const types: EventType[] = ['token.issued', 'agent.created', 'credential.rotated'];
   const entries = Array.from({ length: events }, (_, index) => ({
-    actor: { requestId: app.ids.uuid(), ipAddress: '192.0.2.1', userAgent: 'probe "1" — ünï\u0001' },
+    actor: { requestId: app.ids.uuid(), ipAddress: '192.0.2.1', userAgent },
     type: types[index % types.length] as EventType,
     subject: {
       organizationId,

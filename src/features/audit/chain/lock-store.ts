@@ -4,7 +4,7 @@
  * its session. With the session ends the transaction, so the process cannot commit links when it continues.
  */
 import type { Clock } from '../../../kernel/clock.ts';
-import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
+import { DatabaseUnavailable, type Queryable, type Tx } from '../../../kernel/data/db.ts';
 import { heldByUnprivileged, tryLockGlobalShared } from '../../../kernel/data/locks.ts';
 import { prepared, raw, sql } from '../../../kernel/data/sql.ts';
 
@@ -38,6 +38,20 @@ export async function lockSequencer(tx: Tx, clock: Clock, timeoutMs?: number): P
   await tx.run('audit.lock', raw(`lock table ${table} in exclusive mode`));
   return true;
 }
+
+/**
+ * Ends the session of a holder that reads no longer. While PostgreSQL waits for a client to read a result, its timeouts end
+ * nothing. Only sessions of the caller's own role: another role's session is not a node.
+ */
+export const endUnreadHolder = (db: Queryable): Promise<{ pid: number }[]> =>
+  db.many(
+    'audit.lock.unread',
+    sql`select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
+        where l.relation = ${table}::regclass and l.mode = 'ExclusiveLock' and l.granted
+          and a.datname = current_database() and a.usename = current_user and a.wait_event = 'ClientWrite'
+          and a.state_change < clock_timestamp() - make_interval(secs => ${lockLeaseMs / 1_000})
+          and pg_terminate_backend(a.pid)`,
+  );
 
 /**
  * Call it before the commit of links. The lock may have been granted while an unprivileged role held the advisory lock. If

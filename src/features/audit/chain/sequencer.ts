@@ -15,6 +15,7 @@ import type { Partitions } from '../log/partitions.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
+import { endFinding, type TreeLeaves } from './leaves/tree-leaves.ts';
 import {
   type AppendCursor,
   findEndOfBatch,
@@ -26,14 +27,13 @@ import {
   type UnlinkedEvent,
   writeProgress,
 } from './links-store.ts';
-import { confirmSequencerLock, isLockTimeout, lockSequencer } from './lock-store.ts';
+import { confirmSequencerLock, endUnreadHolder, isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Pending } from './pending.ts';
 import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
 import type { TreeHeadRow } from './statements.ts';
 import type { TreeHeads } from './tree-heads.ts';
 import { insertTreeHeads } from './tree-heads-store.ts';
-import { endFinding, type TreeLeaves } from './tree-leaves.ts';
 
 export interface SequencerDeps {
   readonly db: Db;
@@ -248,8 +248,9 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       try {
         return (await run({ timeoutMs: lockTimeoutMs, signal })) !== undefined;
       } catch (error) {
-        if (isLockTimeout(error)) return false;
-        throw error;
+        if (!isLockTimeout(error)) throw error;
+        await endUnreadHolder(db);
+        return false;
       }
     },
     async drain() {

@@ -5,10 +5,10 @@
  */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
+import type { IncompleteTree, TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/rules.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
 import { type DatedTreeHead, readTreeHeads } from '../chain/tree-heads-store.ts';
-import type { IncompleteTree, TreeLeaves } from '../chain/tree-leaves.ts';
 import type { Finding } from '../findings.ts';
 
 export interface TreeHeadScan {

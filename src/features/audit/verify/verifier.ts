@@ -5,6 +5,7 @@ import type { ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
+import { endFinding as missingEndFinding, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import type { Pending } from '../chain/pending.ts';
 import {
   type ChainHead,
@@ -15,7 +16,6 @@ import {
   truncationFinding,
 } from '../chain/rules.ts';
 import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
-import { endFinding as missingEndFinding, type TreeLeaves } from '../chain/tree-leaves.ts';
 import { type Finding, finding } from '../findings.ts';
 import { clampTime, type Period } from '../log/period.ts';
 import {

@@ -6,6 +6,7 @@ import { isoTime } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
+import type { TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import { type ChainHead, emptyHead, headAtAnchor, headOf, signatureFinding } from '../chain/rules.ts';
 import {
   findChainsGrownSince,
@@ -14,7 +15,6 @@ import {
 } from '../chain/segments-store.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
 import type { TreeHeads } from '../chain/tree-heads.ts';
-import type { TreeLeaves } from '../chain/tree-leaves.ts';
 import { type Finding, finding } from '../findings.ts';
 import {
   findDueUnlinked,

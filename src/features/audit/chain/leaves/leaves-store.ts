@@ -1,7 +1,7 @@
 /** The checkpoints that are left of the trees of tree heads. */
-import type { Queryable } from '../../../kernel/data/db.ts';
-import { prepared, sql } from '../../../kernel/data/sql.ts';
-import type { Checkpoint, TreeHead } from './statements.ts';
+import type { Queryable } from '../../../../kernel/data/db.ts';
+import { prepared, sql } from '../../../../kernel/data/sql.ts';
+import type { Checkpoint, TreeHead } from '../statements.ts';
 
 export interface StoredLeaf extends Checkpoint {
   /** The number of its tree head. */

@@ -4,13 +4,13 @@
  * left must give the size and root of each. A tree head does not tell which organization lost a checkpoint: it can be any whose
  * chain ends before it.
  */
-import type { Queryable } from '../../../kernel/data/db.ts';
-import { type Finding, finding } from '../findings.ts';
-import type { ChainHeads } from './chain-heads.ts';
+import type { Queryable } from '../../../../kernel/data/db.ts';
+import { type Finding, finding } from '../../findings.ts';
+import type { ChainHeads } from '../chain-heads.ts';
+import { leavesFinding, treeHeadFinding } from '../rules.ts';
+import { statementHash, type TreeHeadRow } from '../statements.ts';
+import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from '../tree-heads-store.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
-import { leavesFinding, treeHeadFinding } from './rules.ts';
-import { statementHash, type TreeHeadRow } from './statements.ts';
-import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from './tree-heads-store.ts';
 
 export interface IncompleteTree {
   /** The number of its tree head. */
