@@ -1,4 +1,5 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
 import type { ReceivedShare } from '../../api/generated.ts';
@@ -114,7 +115,15 @@ export interface LeaveDialogProps {
 
 /** Declines an offer, or leaves a share. */
 export function LeaveDialog({ share: { resourceId, status }, onClose, onLeft }: LeaveDialogProps) {
-  const decline = useAction('declineShare', { refreshes: ['/shares'] });
+  const client = useQueryClient();
+  // Only the lists: the page of an API that was left would load again, too.
+  const decline = useAction('declineShare', {
+    refreshes: ['/shares'],
+    onSuccess: () => {
+      for (const id of ['listResources', 'listAgentGrants', 'getAgentAccess'])
+        void client.invalidateQueries({ queryKey: [id] });
+    },
+  });
   const isOffer = status === 'offered';
   const params = { resourceId };
   return (
