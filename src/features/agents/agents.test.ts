@@ -47,6 +47,7 @@ describe('POST /agents', () => {
       organizationId: t.operator.organizationId,
       status: 'active',
       allowedScopes: json.allowedScopes,
+      rateLimitPerMinute: null,
       createdAt,
       updatedAt: createdAt,
     });
