@@ -153,7 +153,7 @@ describe('permission matrix of operations and principals', () => {
       else
         assert.match(
           text,
-          /FORBIDDEN|_NOT_FOUND|_ALREADY_|VALIDATION_ERROR|_SCOPE/,
+          /FORBIDDEN|_NOT_FOUND|_ALREADY_|VALIDATION_ERROR|_SCOPE|LAST_ADMIN/,
           `${id}: ${status} ${text}`,
         );
     }

@@ -88,6 +88,7 @@ function Offer({ offer, mayDecide }: OfferProps) {
       </Stack>
       {mayDecide ? (
         <Group gap="xs">
+          <CopyAsCurl operation="acceptShare" input={{ params }} />
           <Button size="compact-sm" onClick={() => void send()} loading={accept.isPending}>
             Accept
           </Button>
