@@ -396,7 +396,9 @@ describe('agents of a chain', () => {
       'unauthorized_client',
     );
     await set('active');
-    assert.equal(await listAgents(String(link?.token)), '200');
+    assert.equal(await listAgents(String(link?.token)), '401 UNAUTHORIZED');
+    const { json } = await exchange(cast[1] as Client, String(link?.delegationToken));
+    assert.equal(await listAgents(json.access_token), '200');
   });
 
   it('back to where it came from: the subject acts on its own behalf by way of another, and that ends too', async () => {

@@ -421,12 +421,23 @@ describe('DELETE /delegations/{chainId}', () => {
   });
   it('204 for one that has expired: nothing happens', async () => {
     const { chainId } = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
-    t.clock.advance(60_000);
+    const expired = "update delegations set expires_at = now() - interval '1 second' where chain_id = $1";
+    await t.sql(expired, [chainId]);
     assert.equal((await revoke(aliceToken, chainId)).status, 204);
     assert.equal((await events(chainId)).length, 0);
     assert.equal(
       (await t.call('GET', `/api/v1/delegations/${chainId}`, { token: aliceToken })).json.status,
       'expired',
+    );
+  });
+  it('204 from a node whose clock is ahead: the delegation ends, although it has expired there', async () => {
+    const { chainId } = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
+    t.clock.advance(60_000);
+    assert.equal((await revoke(aliceToken, chainId)).status, 204);
+    t.clock.advance(-60_000);
+    assert.equal(
+      (await t.call('GET', `/api/v1/delegations/${chainId}`, { token: aliceToken })).json.status,
+      'revoked',
     );
   });
   it('403 FORBIDDEN to the delegatee and other agents, 404 DELEGATION_NOT_FOUND elsewhere', async () => {

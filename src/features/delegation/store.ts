@@ -72,19 +72,25 @@ export async function lockTree(tx: Queryable, rootChainId: string, mode: LockMod
   );
 }
 
+/**
+ * Not ended yet, by the clock of this node or by the database's, whichever is behind: a node whose clock is ahead must not take a link
+ * that other nodes still accept for expired, and leave it unrevoked.
+ */
+const isLive = (at: string) => sql`revoked_at is null and expires_at > least(${at}::timestamptz, now())`;
+
 /** Revokes the link and all links below it; returns how many. */
 export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: string): Promise<number> =>
   tx.run(
     'delegations.revoke',
     sql`update delegations set revoked_at = ${at}
         where root_chain_id = ${rootChainId} and path @> array[${chainId}]::uuid[]
-          and revoked_at is null and expires_at > ${at}`,
+          and ${isLive(at)}`,
   );
 
 /** Revokes every link of the agent and all links below them. The caller has locked the agent. */
 export async function revokeChainsOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
   const affected = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
-    and revoked_at is null and expires_at > ${at}`;
+    and ${isLive(at)}`;
   const roots = await tx.many<{ chainId: string }>(
     'delegations.findTreesOf',
     sql`select distinct root_chain_id as "chainId" from delegations where ${affected}`,
@@ -104,7 +110,7 @@ export async function revokeChainsOfAgent(tx: Queryable, agentId: string, at: st
             select below.chain_id from delegations below, unnest(below.path) as link
             where below.root_chain_id = any(${rootIds}::uuid[])
               and below.revoked_at is null and link in (select chain_id from affected))
-          and revoked_at is null and expires_at > ${at}`,
+          and ${isLive(at)}`,
   );
 }
 
