@@ -17,7 +17,7 @@ create trigger agents_epoch before update on agents
 create trigger organizations_epoch before update on organizations
   for each row when (old.status = 'active' and new.status <> 'active') execute function epoch_counted();
 
--- How often an agent has lost scopes for an identifier. The row outlives the grant and the resource: a resource that is registered again
+-- How often an agent has lost scopes for an identifier, which may still be pending (migration 0035). The row outlives the grant and the resource: a resource that is registered again
 -- has the same identifier and another id.
 create table grant_epochs (
   agent_id uuid not null,
@@ -37,14 +37,14 @@ declare
 begin
   if exists (select from jsonb_each(earlier) as held where later -> held.key is distinct from held.value) then
     insert into grant_epochs (agent_id, identifier, epoch)
-    select old.agent_id, identifier, 1 from resources where resource_id = old.resource_id
+    select old.agent_id, coalesce(pending_identifier, identifier), 1 from resources where resource_id = old.resource_id
     on conflict (agent_id, identifier) do update set epoch = grant_epochs.epoch + 1;
   end if;
   if tg_op = 'DELETE' then
     return old;
   end if;
-  select epoch into counted from grant_epochs join resources using (identifier)
-  where agent_id = new.agent_id and resource_id = new.resource_id;
+  select e.epoch into counted from resources r join grant_epochs e on e.identifier = coalesce(r.pending_identifier, r.identifier)
+  where e.agent_id = new.agent_id and r.resource_id = new.resource_id;
   new.epochs := (
     select coalesce(jsonb_object_agg(held.key,
       case when earlier -> held.key = held.value then coalesce(old.epochs -> held.key, '0') else to_jsonb(coalesce(counted, 0)) end), '{}')

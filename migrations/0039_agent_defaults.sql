@@ -3,7 +3,7 @@ alter table agents add column rate_limit_per_minute integer
   constraint agents_rate_limit_range check (rate_limit_per_minute between 1 and 1000000);
 
 -- E-mail addresses are unique within an organization. The index agents_email, unique over all organizations, stays: the previous
--- version names it in its inserts. A multi-tenant instance drops it later (src/features/agents/email-index.ts).
+-- version names it in its inserts. A multi-tenant instance drops it later (src/features/agents/email-index-store.ts).
 create unique index agents_email_in_organization on agents (organization_id, lower(email));
 
 -- For the overview, doctor and the compliance control: few agents change agents, webhooks, APIs or organizations.

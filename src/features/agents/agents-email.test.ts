@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newAgent, startApp } from '../../../test/support/harness.ts';
-import { dropGlobalEmailIndex } from './email-index.ts';
+import { dropGlobalEmailIndex } from './email-index-store.ts';
 
 type App = Awaited<ReturnType<typeof startApp>>;
 

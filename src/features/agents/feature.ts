@@ -4,12 +4,12 @@
  */
 
 import type { AgentDeps, Agents } from './deps.ts';
-import { createEmailIndexLoop } from './email-index.ts';
+import { createEmailIndexLoop } from './email-index-store.ts';
 import { agentRoutes } from './routes.ts';
 import { createAgentService } from './service.ts';
 
 export { invalidateAgents } from './agent-cache.ts';
-export { dropGlobalEmailIndex } from './email-index.ts';
+export { dropGlobalEmailIndex } from './email-index-store.ts';
 
 export function createAgents(deps: AgentDeps): Agents {
   const service = createAgentService(deps);

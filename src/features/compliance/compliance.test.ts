@@ -150,6 +150,7 @@ describe('GET /compliance/report', () => {
       agentCount: living,
       verifiedAgentCount: living,
       auditChainIntegrity: true,
+      writingAgentCount: 0,
       from_cache: false,
     });
     t.clock.advance(240_000);

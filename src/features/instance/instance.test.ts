@@ -106,6 +106,7 @@ describe('the settings that are shown', () => {
         'TRUST_PROXY',
         'CORS_ORIGIN',
         'UNREGISTERED_RESOURCES',
+        'RESOURCE_IDENTIFIERS',
         'POLICIES_DIR',
         'DATABASE_POOLER',
         'LOG_LEVEL',

@@ -4,11 +4,10 @@
  * writes. A grant never exceeds its resource or share: a change that narrows either narrows the grants in the same transaction. The
  * tokens feature issues the tokens.
  */
-import { isOperator } from '../../kernel/caller.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';
 import { compareGrants, findAgentGrant, findAgentGrants, findGrantsCarrying } from './access-store.ts';
 import type { ResourceDeps, Resources } from './deps.ts';
-import { createGrantingRule, createRefusalRecorder, createRevocation } from './granting-rule.ts';
+import { createGrantingRule, createRefusalRecorder, createRevocation, mayGrantAll } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
 import { resourceRoutes } from './routes.ts';
@@ -38,13 +37,13 @@ export function createResources(deps: ResourceDeps): Resources {
       findGrant: findAgentGrant,
       findGrants: findAgentGrants,
       async refuseGrantsBeyond(tx, caller, { agentId, organizationId }) {
-        if (isOperator(caller) || agentId === caller.agentId) return;
+        if (mayGrantAll(caller) || agentId === caller.agentId) return;
         const grants = await compareGrants(tx, agentId, caller.agentId);
         if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
       },
       async refuseClaimChange(tx, caller, { agentId, organizationId }, fields) {
         const changed = resourceClaims.filter((claim) => fields.includes(claim));
-        if (changed.length === 0 || isOperator(caller)) return;
+        if (changed.length === 0 || mayGrantAll(caller)) return;
         const grants = await findGrantsCarrying(tx, agentId, changed);
         if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
       },

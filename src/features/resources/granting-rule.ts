@@ -3,6 +3,7 @@
  * owns the API, and to admins of the agent's organization. Any other caller passes on scopes of its own grants; a workload those that its
  * trust policy names.
  */
+import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator, missingRole } from '../../kernel/caller.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError } from '../../kernel/fail.ts';
@@ -29,17 +30,27 @@ export const createGrantingRule =
     findPolicyPower,
   }: Pick<ResourceDeps, 'roleOf' | 'mayGrant' | 'findPolicyPower'>): RefuseGranting =>
   async (db, caller, organizationId, grants) => {
-    if (isOperator(caller)) return;
+    if (mayGrantAll(caller)) return;
     const power = caller.trustPolicyId === undefined ? undefined : await findPolicyPower(db, caller);
     const beyondOwn = grants
       .map((grant) => (power ? withinPolicy(grant, power) : grant))
       .filter((grant) => exceededOf(grant).length > 0);
     if (beyondOwn.length === 0) return;
     const role = await roleOf(caller, db);
-    if (mayGrant(caller, role, 'agents:grant', organizationId)) return;
-    const refused = beyondOwn.find(({ ownerId }) => !mayGrant(caller, role, 'resources:grant', ownerId));
+    const judged = power ? withoutOperatorScope(caller) : caller;
+    if (mayGrant(judged, role, 'agents:grant', organizationId)) return;
+    const refused = beyondOwn.find(({ ownerId }) => !mayGrant(judged, role, 'resources:grant', ownerId));
     if (refused) refuse(caller, refused);
   };
+
+/** An operator, unless it is a workload: then the resources of its trust policy are its limit. */
+export const mayGrantAll = (caller: Caller): boolean =>
+  isOperator(caller) && caller.trustPolicyId === undefined;
+
+const withoutOperatorScope = (caller: Caller): Caller => ({
+  ...caller,
+  grantableScopes: new Set([...caller.grantableScopes].filter((scope) => scope !== operatorScope)),
+});
 
 /** A workload has of its agent's grant the part that its trust policy names. */
 const withinPolicy = (grant: ComparedGrant, { resources }: PolicyPower): ComparedGrant => {

@@ -33,6 +33,12 @@ describe('POST /resources', () => {
       ],
       tokenLifetimeSeconds: 3600,
       claims: [],
+      verification: {
+        status: 'verified',
+        host: new URL(String(wanted.identifier)).host,
+        method: null,
+        token: null,
+      },
       updatedAt: createdAt,
     });
     const [event, ...others] = await events(own.organizationId);

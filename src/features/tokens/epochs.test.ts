@@ -99,6 +99,21 @@ describe('the claim epoch', () => {
     assert.equal(epochOf(await t.token(undefined, tenant)), 2);
   });
 
+  it('counts by the identifier, also while it is pending', async () => {
+    const tenant = await createTenant(t);
+    const { organizationId, agentId } = tenant;
+    const resource = await register({ organizationId });
+    await grant(agentId, resource, ['read']);
+    const token = await resourceToken(tenant, resource.identifier);
+    const { resourceId, identifier } = resource;
+    await removeGrant(agentId, resource);
+    const rename = 'update resources set identifier = $2, pending_identifier = $3 where resource_id = $1';
+    await t.sql(rename, [resourceId, `pending:${resourceId}`, identifier]);
+    await grant(agentId, resource, ['read']);
+    await t.sql(rename, [resourceId, identifier, null]);
+    assert.equal(epochOf(await resourceToken(tenant, identifier)), Number(epochOf(token)) + 1);
+  });
+
   it('401 for a token whose claim is no whole number', async () => {
     const token = await t.token();
     for (const epoch of ['0', 0.5, null, [1]])

@@ -199,8 +199,8 @@ describe('an unknown client and a wrong secret', () => {
       return (
         [...(await read())]
           .map(([name, count]): [string | undefined, number] => [name, count - (before.get(name) ?? 0)])
-          // The presence of subscribers is checked at most four times a second.
-          .filter(([name, count]) => count > 0 && name !== 'webhooks.findActive')
+          // The presence of subscribers is checked at most four times a second; between two checks no request writes to the outbox.
+          .filter(([name, count]) => count > 0 && !name?.startsWith('webhooks.'))
       );
     };
     const reference = await queries(wrong);

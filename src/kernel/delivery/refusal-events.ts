@@ -8,7 +8,6 @@ import { limits } from '../../contract/limits.ts';
 import type { Tx } from '../data/db.ts';
 import { sql } from '../data/sql.ts';
 import type { LedgerEntry } from '../domain-event.ts';
-import { nilUuid } from '../ids.ts';
 import { minuteMs } from '../refusal-limit.ts';
 
 /** The entries that are not sent. */
@@ -32,10 +31,8 @@ export function createRefusalEventLimit(): LimitRefusalEvents {
   const keyOf = ({ type, subject }: LedgerEntry) => `${subject.organizationId} ${type}`;
 
   return async (tx, entries, now) => {
-    // The organization of the nil UUID has no subscribers.
-    const refusals = entries.filter(
-      ({ type, subject }) => isRefusalEvent(type) && subject.organizationId !== nilUuid,
-    );
+    // Unknown clients, without an organization, are counted too: a wrong secret must not cost more queries than an unknown client.
+    const refusals = entries.filter(({ type }) => isRefusalEvent(type));
     if (refusals.length === 0) return none;
     const current = now - (now % minuteMs);
     if (current !== minute) reached.clear();

@@ -151,6 +151,16 @@ describe('a token by a trust policy, for other agents', () => {
     assert.equal(outcome(await call('POST', path, token)), '403 FORBIDDEN');
     assert.equal(outcome(await call('POST', path, await t.token())), '201');
   });
+
+  it("403 FORBIDDEN for an operator's workload that grants resources which its policy does not name", async () => {
+    const agent = await t.agent({ allowedScopes: everyScope });
+    const { token } = await workloadOf(agent, { scopes: [...held, 'admin:orgs'] });
+    const { agentId } = (await puppetOf(token, [])).json;
+    const wanted = ['orders:read'];
+    assert.equal(outcome(await grant({ token }, agentId, orders.resourceId, wanted)), '403 FORBIDDEN');
+    await grant(owner, agentId, orders.resourceId, wanted);
+    assert.equal(outcome(await call('POST', `/agents/${agentId}/credentials`, token)), '403 FORBIDDEN');
+  });
 });
 
 describe('grants by a token of a trust policy', () => {
