@@ -108,10 +108,19 @@ describe('the contract', () => {
     metrics.gauge('service_audit_chain_integrity', 1);
     assert.match(await metrics.text(), /^service_audit_chain_integrity 1$/m);
   });
-  it('has exactly the webhook events and scopes of the spec and those of resources', () => {
+  it('has exactly the webhook events and scopes of the spec and those that we add', () => {
     const added = ['created', 'updated', 'deleted', 'shared', 'unshared'].map((verb) => `resource.${verb}`);
     const shares = ['share.offered', 'share.accepted', 'share.declined'];
-    const events = [...spec.events, ...added, ...shares, 'grant.changed', 'grant.removed'];
+    const named = (noun: string, ...verbs: string[]) => verbs.map((verb) => `${noun}.${verb}`);
+    const security = [
+      ...named('delegation', 'created', 'revoked'),
+      ...named('trust_policy', 'created', 'updated', 'deleted'),
+      ...named('member', 'added', 'changed', 'removed'),
+      ...named('person', 'created', 'changed', 'removed'),
+      ...named('session', 'created', 'ended', 'refused'),
+      ...['token.refused', 'policy.refused'],
+    ];
+    const events = [...spec.events, ...added, ...shares, ...security, 'grant.changed', 'grant.removed'];
     assert.deepEqual([...webhookEvents].sort(), events.sort());
     assert.deepEqual([...scopes].sort(), [...spec.scopes, 'resources:read', 'resources:write'].sort());
     assert.equal(isScope('admin:everything'), false);
