@@ -65,6 +65,10 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   allowedScopes: ['agents:read', 'audit:read'],
   name: 'Talent',
   slug: 'talent',
+  organizationName: 'Talent',
+  organizationSlug: 'talent',
+  ownerName: 'Payments',
+  ownerSlug: 'payments',
   maxAgents: 25,
   maxTokensPerMonth: 10_000,
 
@@ -85,6 +89,7 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   expires_in: 3_600,
   scope: 'agents:read audit:read',
   scopes: ['agents:read'],
+  offeredScopes: ['orders:refund'],
   aud: 'https://api.talent.example.com',
   iss: issuer,
   act: { sub: otherAgent },

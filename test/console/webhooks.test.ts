@@ -14,7 +14,7 @@ import { createResourceClient } from '../support/scenarios/resources/resources.t
 trustTestAuthority();
 const server = await startConsole({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { agentIn, tenant } = createResourceClient(server);
-const hostile = '<img src=x onerror="window.hacked=1">\u202egnp.exe';
+const hostile = '<img src=x onerror="window.hacked=1">';
 
 type Tenant = Awaited<ReturnType<typeof tenant>>;
 

@@ -16,6 +16,14 @@ const exceptions: Readonly<Record<string, { answer: string; reason: string }>> =
     answer: '400 invalid_grant',
     reason: 'Only another issuer can sign such a token, and it would expire.',
   },
+  acceptShare: {
+    answer: '404 SHARE_NOT_FOUND',
+    reason: 'Only another organization can offer a share.',
+  },
+  declineShare: {
+    answer: '404 SHARE_NOT_FOUND',
+    reason: 'Only another organization can offer a share.',
+  },
   receiveBillingEvent: {
     answer: '400 VALIDATION_ERROR',
     reason: 'Only the payment provider can sign an event, and the signature is valid for five minutes.',

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { execute } from '../support/harness.ts';
 import { agentText, startApplyServer } from '../support/scenarios/apply.ts';
 
-const { folder, operator, countersign, fileWith, applied, api, agentBy } = await startApplyServer();
+const { env, folder, operator, countersign, fileWith, applied, api, agentBy } = await startApplyServer();
 
 const guide = readFileSync(new URL('../../docs/guides/configuration-as-code.md', import.meta.url), 'utf8');
 const example = /```yaml\n(# identity\.yaml\n[\s\S]*?)```/.exec(guide)?.[1] ?? '';
@@ -137,11 +138,13 @@ describe('the difference', () => {
   });
 
   it('shows names that others chose in one line', async () => {
-    const { id } = await api('POST', '/webhooks', {
-      name: 'a\n+ agent fake@example.com',
-      url: 'https://fake.example/',
-      events: ['*'],
-    });
+    const url = 'https://fake.example/';
+    const { id } = await api('POST', '/webhooks', { name: 'a', url, events: ['*'] });
+    // Of an earlier version, which accepted it.
+    await execute(env.DATABASE_URL, 'update webhook_subscriptions set name = $1 where subscription_id = $2', [
+      'a\n+ agent fake@example.com',
+      id,
+    ]);
     const { stdout } = await applied(
       `version: 1\norganizations: []\nwebhooks: []\nagents:${agentText('json@example.com')}`,
       '--prune',
