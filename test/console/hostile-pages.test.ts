@@ -28,6 +28,7 @@ const clickAtOnce = (context: BrowserContext, ...names: string[]) =>
     const click = () => {
       const button = find();
       if (!button) return;
+      console.log('described ' + button.title);
       console.log('clicked ' + names.shift());
       button.click();
     };
@@ -90,7 +91,12 @@ browserTest(
     await clickAtOnce(page.context(), 'Sign in with this link');
     const link = await attackersLink();
     await page.goto('about:blank');
-    await Promise.all([clicked(page, 'Sign in with this link'), page.goto(link)]);
+    const [description] = await Promise.all([
+      page.waitForEvent('console', (message) => message.text().startsWith('described ')),
+      clicked(page, 'Sign in with this link'),
+      page.goto(link),
+    ]);
+    assert.match(description.text(), /^described Works after .* a second$/);
     // It waits until the button is no longer disabled.
     await linkButton(page).hover();
     await page.locator('button:not([aria-disabled])', { hasText: 'Sign in with this link' }).waitFor();

@@ -3,6 +3,8 @@ import { type ReactNode, useEffect, useState } from 'react';
 
 /** Long enough to see what the dialog asks. A foreign page can choose the moment at which ours comes under the pointer. */
 const delayMilliseconds = 1_000;
+/** The description of the button for screen readers, and a tooltip for others. */
+const notYet = 'Works after this page has been in front for a second';
 
 /** True when the page has been visible, with the focus, for a second. Each return to the page begins anew. */
 function useHasBeenSeen(): boolean {
@@ -48,7 +50,7 @@ export function ConfirmButton({ onClick, type = 'button', label, ...rest }: Conf
       {...rest}
       type={type}
       aria-label={label}
-      {...(!seen && { 'aria-disabled': true, 'data-disabled': true })}
+      {...(!seen && { 'aria-disabled': true, 'data-disabled': true, title: notYet })}
       onKeyDown={(event) => {
         if (event.repeat) event.preventDefault();
       }}

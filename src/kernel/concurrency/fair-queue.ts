@@ -23,7 +23,8 @@ export interface FairQueueOptions {
   readonly measured?: { readonly metrics: Metrics; readonly name: string };
 }
 
-export type FairQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+/** A job that still waits when the signal is aborted leaves the queue, and fails with the reason of the signal. */
+export type FairQueue = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 type Job = () => Promise<void>;
 
@@ -89,19 +90,26 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     dispatch();
   };
 
-  return (key, work) =>
+  return (key, work, signal) =>
     new Promise((resolve, reject) => {
       // A job may be started by the end of another request's job.
       const run = inCurrentSpan(work);
       const queue = queues.get(key) ?? { waiting: [], running: 0 };
       if (queue.waiting.length >= maxQueue) return reject(new Overloaded());
-      const timer = setTimeout(() => {
+      const leave = (reason: unknown) => {
+        stopWaiting();
         queue.waiting.splice(queue.waiting.indexOf(job), 1);
         enqueue(key, queue);
-        reject(new Overloaded());
-      }, maxWaitMs);
-      const job = async () => {
+        reject(reason);
+      };
+      const onAbort = () => leave(signal?.reason);
+      const timer = setTimeout(() => leave(new Overloaded()), maxWaitMs);
+      const stopWaiting = () => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const job = async () => {
+        stopWaiting();
         try {
           resolve(await run());
         } catch (error) {
@@ -110,7 +118,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       };
       queue.waiting.push(job);
       queues.set(key, queue);
+      signal?.addEventListener('abort', onAbort);
       enqueue(key, queue);
       dispatch();
+      if (signal?.aborted && queue.waiting.includes(job)) onAbort();
     });
 }

@@ -1,6 +1,6 @@
 /** Advisory locks, all numbered in one table so that no two share a number. Held until the transaction ends. */
 import type { Queryable, Tx } from './db.ts';
-import { listOf, prepared, type Sql, sql } from './sql.ts';
+import { listOf, prepared, sql } from './sql.ts';
 
 const keys = {
   migrations: 7_263_544_001,
@@ -10,7 +10,6 @@ const keys = {
   usageCompaction: 7_263_544_005,
   streamKafka: 7_263_544_011,
   streamNats: 7_263_544_012,
-  webhookFanOut: 7_263_544_013,
 } as const;
 
 /**
@@ -30,10 +29,6 @@ const kinds = {
 export async function lockGlobal(tx: Tx, name: keyof typeof keys): Promise<void> {
   await tx.run(`lock.${name}`, sql`select pg_advisory_xact_lock(${keys[name]})`);
 }
-
-/** For a statement that takes the lock itself: true when it has it, until the statement's transaction ends. */
-export const tryGlobalLock = (name: keyof typeof keys): Sql =>
-  sql`pg_try_advisory_xact_lock(${keys[name]}::bigint)`;
 
 /** False when another transaction holds it. */
 export async function tryLockGlobal(tx: Tx, name: keyof typeof keys): Promise<boolean> {

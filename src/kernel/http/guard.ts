@@ -30,6 +30,7 @@ import {
 import {
   createAuthorizeSession,
   findSession,
+  isForeignSubresource,
   isSessionRequest,
   type SessionDeps,
 } from './access/session-requests.ts';
@@ -76,7 +77,8 @@ export interface Guard {
 export function createGuard(deps: GuardDeps): Guard {
   const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata } = deps;
   const counting = createCounting(deps);
-  const { countAgainst, countInConsole, countInOwnWindow, showWindow, showUnusedWindow } = counting;
+  const { countAgainst, countInConsole, countConsoleFile, countForeign } = counting;
+  const { countInOwnWindow, showWindow, showUnusedWindow } = counting;
   const admit = createAdmit(deps, counting);
   const authorizeSession = createAuthorizeSession(deps, counting, admit);
 
@@ -193,12 +195,18 @@ export function createGuard(deps: GuardDeps): Guard {
       if (entry?.limit === 'none') return showUnusedWindow(reply, context);
       if (entry?.limit === 'static') return showWindow(reply, context);
       if (isSessionRequest(request, entry)) return authorizeSession(request, reply, context, entry);
+      const isConsole = entry?.limit === 'console' || entry?.limit === 'consoleFiles';
+      if (isConsole && isForeignSubresource(request)) {
+        await countForeign(reply, context);
+        fail('FORBIDDEN', { message: 'The console answers its own pages and followed links only.' });
+      }
       if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
       const known = token === undefined ? undefined : authenticate(token);
       const authenticated = known instanceof Promise ? await known : known;
 
       if (entry?.limit === 'console') await countInConsole(reply, context, undefined);
+      else if (entry?.limit === 'consoleFiles') await countConsoleFile(reply, context);
       else if (entry?.limit !== 'afterVerification')
         await countAgainst(reply, context, authenticated?.agentId, authenticated?.rateLimitPerMinute);
 

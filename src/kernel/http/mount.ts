@@ -96,8 +96,17 @@ function mount(
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
   const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope';
   const queue = isWrite ? writeQueue : entry.cost === 'heavy' ? heavyReadQueue : undefined;
-  const inTurn = <T>(caller: Caller | undefined, work: () => T | Promise<T>): T | Promise<T> =>
-    queue && caller ? queue(caller.organizationId, async () => work()) : work();
+  const inTurn = <T>(
+    { raw, requestContext }: FastifyRequest,
+    reply: FastifyReply,
+    work: () => T | Promise<T>,
+  ): T | Promise<T> => {
+    const caller = requestContext?.caller;
+    if (!queue || !caller) return work();
+    // A read whose client has gone gives up its turn: its organization's next read does not wait for it. A write is done once sent.
+    const signal = isWrite ? undefined : endSignal(raw, reply.raw);
+    return queue(caller.organizationId, async () => work(), signal);
+  };
   context.route({
     method: entry.method,
     url: entry.path,
@@ -127,12 +136,12 @@ function mount(
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
       if (!entry.idempotent || header === undefined || !caller) {
-        const result = inTurn(caller, () => handle(caller));
+        const result = inTurn(request, reply, () => handle(caller));
         respond(result instanceof Promise ? await result : result, request, reply);
         // A promise of a reply takes three more microtasks.
         return reply.sent ? undefined : reply;
       }
-      const result = await inTurn(caller, () =>
+      const result = await inTurn(request, reply, () =>
         runIdempotent(
           { entry, caller, header, path: pathOf(request), body: request.body },
           {

@@ -162,22 +162,61 @@ describe('the files of the console', () => {
     startOfMinute(t.clock);
     const getFrom = (url: string, remoteAddress = '192.0.2.3') =>
       t.app.http.server.inject({ url, remoteAddress });
-    const urls = ['/console', '/console/agents', `/console/${script}`, '/console/api/sign-in-options'];
+    const urls = ['/console', '/console/agents', `/console/${script}`];
     const remaining = [];
     for (const url of urls) {
       const { statusCode, headers } = await getFrom(url);
       assert.deepEqual([statusCode, headers['x-ratelimit-limit']], [200, '600'], url);
       remaining.push(headers['x-ratelimit-remaining']);
     }
-    assert.deepEqual(remaining, ['599', '598', '597', '596']);
-    await Promise.all(Array.from({ length: 596 }, () => getFrom(`/console/${script}`)));
+    assert.deepEqual(remaining, ['599', '598', '597']);
+    await Promise.all(Array.from({ length: 597 }, () => getFrom(`/console/${script}`)));
     for (const url of urls) {
       const { statusCode, headers } = await getFrom(url);
       assert.equal(statusCode, 429, url);
       assert.ok(Number(headers['retry-after']) > 0);
     }
+    // Nor is it that of signing in.
+    const options = await getFrom('/console/api/sign-in-options');
+    assert.deepEqual([options.statusCode, options.headers['x-ratelimit-remaining']], [200, '599']);
     assert.equal((await getFrom('/')).headers['x-ratelimit-remaining'], '4');
     assert.equal((await getFrom('/console', '192.0.2.4')).statusCode, 200);
+  });
+
+  it('403 to a page of another site that embeds them, in a window of their own; 200 to a followed link', async () => {
+    startOfMinute(t.clock);
+    const urls = ['/console', '/console/agents', `/console/${script}`, '/console/api/sign-in-options'];
+    const send = (url: string, headers: Record<string, string> = {}) =>
+      t.app.http.server.inject({ url, headers, remoteAddress: '192.0.2.5' });
+    const embeds: Record<string, string>[] = ['cross-site', 'same-site'].flatMap((site) => [
+      { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+      { 'sec-fetch-site': site, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+      { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    ]);
+    let sent = 0;
+    for (const url of urls)
+      for (const headers of embeds) {
+        const answer = await send(url, headers);
+        sent += 1;
+        assert.deepEqual([answer.statusCode, answer.json().code], [403, 'FORBIDDEN'], url);
+        assert.equal(answer.headers['x-ratelimit-remaining'], String(600 - sent), url);
+      }
+    await Promise.all(Array.from({ length: 600 - sent }, () => send('/console/x', embeds[0])));
+    assert.equal((await send('/console/x', embeds[0])).statusCode, 429);
+    // Requests with a session from another site share that window.
+    const session = { ...embeds[0], cookie: 'countersign=x' };
+    for (const url of ['/console/api/session', '/console/api/v1/agents'])
+      assert.equal((await send(url, session)).statusCode, 429, url);
+    const link = {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    const opened = await send('/console', link);
+    assert.deepEqual([opened.statusCode, opened.headers['x-ratelimit-remaining']], [200, '599']);
+    const options = await send('/console/api/sign-in-options', { 'sec-fetch-site': 'same-origin' });
+    assert.deepEqual([options.statusCode, options.headers['x-ratelimit-remaining']], [200, '599']);
+    assert.equal((await send('/')).headers['x-ratelimit-remaining'], '4');
   });
 
   it('have one label in the metrics', async () => {

@@ -4,11 +4,15 @@ import { after, describe, it } from 'node:test';
 import pg from 'pg';
 import { startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { until } from '../../../../test/support/programs.ts';
+import { createReadOnlyRole, holdOpen } from '../../../../test/support/scenarios/audit-log.ts';
 import { createTenant } from '../../../../test/support/scenarios/plans.ts';
 import { api, startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
+import { createFanOut } from './fan-out.ts';
 import { fanOut } from './outbox-store.ts';
 
 const t = await startWebhookApp();
+const reader = await createReadOnlyRole(t);
 
 const connect = async () => {
   const client = new pg.Client({ connectionString: t.databaseUrl });
@@ -22,11 +26,12 @@ const connect = async () => {
 /** No process makes deliveries during the work, as if each had been killed after its commit. */
 async function withoutFanOut<T>(work: () => Promise<T>): Promise<T> {
   const client = await connect();
-  await client.query('select pg_advisory_lock(7263544013)');
+  await client.query('begin');
+  await client.query('select from schema_migrations where version = 38 for update');
   try {
     return await work();
   } finally {
-    await client.query('select pg_advisory_unlock(7263544013)');
+    await client.query('rollback');
   }
 }
 
@@ -187,6 +192,47 @@ describe('the fan-out', () => {
     await t.app.deliveries.fanOut();
     assert.equal(await made(busy), 5_000);
     await deleteAll();
+  });
+
+  it('is not stopped by a role that may only connect and read', async () => {
+    const version = 'from schema_migrations where version = 38';
+    await assert.rejects(holdOpen(reader, `select ${version} for key share`), /permission denied/);
+    for (const statement of ['select pg_advisory_xact_lock(7263544013)', `select name ${version}`]) {
+      const { id } = await t.subscribe('https://receiver.invalid/');
+      const holder = await holdOpen(reader, statement);
+      await t.raiseEvent();
+      await until('the delivery', async () => (await count('webhook_deliveries')) === 1 || undefined);
+      assert.equal((await t.deliveries(id)).length, 1, statement);
+      await holder.release();
+      await deleteAll();
+    }
+  });
+
+  it('tries less and less often while another session has the lock, at most every 1.6 s', async () => {
+    let now = 0;
+    const pauses: number[] = [];
+    const enough = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const waiting = createFanOut({
+      db: t.app.db,
+      log: createLog({ level: 'fatal' }),
+      elapsed: () => now,
+      async pause(milliseconds) {
+        pauses.push(milliseconds);
+        now += milliseconds;
+        if (pauses.length < 8) return;
+        enough.resolve();
+        await released.promise;
+      },
+    });
+    const drained = await withoutFanOut(async () => {
+      const draining = waiting.drain();
+      await enough.promise;
+      return { draining };
+    });
+    released.resolve();
+    await drained.draining;
+    assert.deepEqual(pauses, [50, 100, 200, 400, 800, 1_600, 1_600, 1_600]);
   });
 
   it('shows in /metrics how long the oldest event waits', async () => {

@@ -12,13 +12,15 @@ export interface FanOut {
   soon(): void;
   /** One pass at once; the rest follows soon. */
   round(): Promise<void>;
-  /** Makes the deliveries of all committed events, without pauses. */
+  /** Makes the deliveries of all committed events. Pauses only while another process has the lock. */
   drain(): Promise<void>;
 }
 
 const intervalMs = 50;
 /** The pause after a pass, as a multiple of its duration: a large backlog leaves most of the database's time to requests. */
 const pauseFactor = 3;
+/** Between tries for a lock that another session holds; the first is `intervalMs`, and each is twice the one before. */
+const maxRetryMs = 1_600;
 
 export interface FanOutDeps {
   readonly db: Db;
@@ -32,25 +34,34 @@ export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
   let requested = false;
   let running = false;
   let pausedUntil = Number.NEGATIVE_INFINITY;
+  /** The pause after the next try that does not get the lock. */
+  let retryMs = intervalMs;
 
   /** Whether another pass may find events: also when another process holds the lock, because it may have read before the last commit. */
   const pass = async (): Promise<boolean> => {
     const startedAt = elapsed();
+    let minPauseMs = intervalMs;
     try {
       const { isLocked, hasMore } = await fanOut(db);
+      if (!isLocked) minPauseMs = retryMs;
+      retryMs = isLocked ? intervalMs : Math.min(retryMs * 2, maxRetryMs);
       return !isLocked || hasMore;
     } finally {
       const tookMs = elapsed() - startedAt;
-      pausedUntil = startedAt + Math.max(intervalMs, tookMs * (1 + pauseFactor));
+      pausedUntil = startedAt + Math.max(minPauseMs, tookMs * (1 + pauseFactor));
     }
+  };
+
+  const untilPauseEnds = async () => {
+    const waitMs = pausedUntil - elapsed();
+    if (waitMs > 0) await pause(waitMs);
   };
 
   const run = async () => {
     running = true;
     try {
       while (requested) {
-        const waitMs = pausedUntil - elapsed();
-        if (waitMs > 0) await pause(waitMs);
+        await untilPauseEnds();
         requested = false;
         if (await pass()) requested = true;
       }
@@ -72,7 +83,7 @@ export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
       if (await pass()) soon();
     },
     async drain() {
-      while (await pass());
+      while (await pass()) if (retryMs > intervalMs) await untilPauseEnds();
     },
   };
 }

@@ -1,6 +1,5 @@
 /** The outbox: one row for each event with subscribers. `fanOut` moves rows to the deliveries; organizations take turns. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { tryGlobalLock } from '../../../kernel/data/locks.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import { channel } from './store.ts';
@@ -51,6 +50,12 @@ const maxDeliveries = 1_000;
 const minEvents = 10;
 
 /**
+ * The lock is a row that always exists: that of the migration which made the outbox. A row lock needs the privilege to update the
+ * table. Every role that can connect could hold an advisory lock, and so stop all webhooks.
+ */
+const lockVersion = 38;
+
+/**
  * Makes the deliveries of the oldest events, at most about `maxDeliveries`. Each organization gets the same number in turn, so that a backlog
  * delays only its own organization. A subscription that was deleted after the event gets no delivery. It is one statement: a process that
  * is killed or frozen loses and repeats nothing, and holds no lock. One runs at a time, so the deliveries of a subscription
@@ -61,7 +66,7 @@ export const fanOut = (db: Queryable): Promise<FanOutResult> =>
     'webhooks.fanOut',
     prepared(sql`
       with recursive lock as materialized (
-        select ${tryGlobalLock('webhookFanOut')} as taken
+        select true as taken from schema_migrations where version = ${lockVersion}::int for update skip locked
       ), ${waitingOrganizations}, head as (
         select next.*, sum(next.size) over (partition by next.organization_id order by next.position) - next.size as turn
         from organizations e cross join lateral (
@@ -86,7 +91,7 @@ export const fanOut = (db: Queryable): Promise<FanOutResult> =>
         from moved m join webhook_subscriptions s on s.subscription_id = any(m.subscription_ids)
         returning 1
       )
-      select (select taken from lock) as "isLocked", (select count(*) from moved) >= ${minEvents}::int as "hasMore",
+      select exists (select from lock) as "isLocked", (select count(*) from moved) >= ${minEvents}::int as "hasMore",
              case when exists (select from delivered) then pg_notify(${channel}::text, '') end as notified`),
   );
 

@@ -22,6 +22,10 @@ export interface Counting {
    * agent's window leave this one as it is.
    */
   countInConsole(reply: FastifyReply, context: RequestContext, identity: Identity | undefined): Promise<void>;
+  /** In the window of the address for the console's files. A page that loads many files leaves the sign-in as it is. */
+  countConsoleFile(reply: FastifyReply, context: RequestContext): Promise<void>;
+  /** In the window of the address for requests that another site's page sends to the console: a person's browser may send them unasked. */
+  countForeign(reply: FastifyReply, context: RequestContext): Promise<void>;
   /** In the window of a route that has one. */
   countInOwnWindow(
     reply: FastifyReply,
@@ -46,6 +50,17 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
     });
   };
 
+  const countBelowConsole = async (
+    reply: FastifyReply,
+    context: RequestContext,
+    subject: string,
+    agentId?: string,
+  ) => {
+    const perMinute = Math.max(limits.console.requestsPerMinute, window.unused().limit);
+    context.counted ??= await window.count(`console:${subject}`, perMinute);
+    applyWindow(reply, context.counted, agentId);
+  };
+
   return {
     async countAgainst(reply, context, clientId, perMinute) {
       // A handler may call this twice: its batch is retried item by item when another item fails.
@@ -60,10 +75,12 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
       const subject = identity
         ? `session:${identity.person?.personId ?? identity.agentId}`
         : subjectOf(context);
-      const perMinute = Math.max(limits.console.requestsPerMinute, window.unused().limit);
-      context.counted ??= await window.count(`console:${subject}`, perMinute);
-      applyWindow(reply, context.counted, identity?.agentId);
+      return countBelowConsole(reply, context, subject, identity?.agentId);
     },
+
+    countConsoleFile: (reply, context) => countBelowConsole(reply, context, `files:${subjectOf(context)}`),
+
+    countForeign: (reply, context) => countBelowConsole(reply, context, `foreign:${subjectOf(context)}`),
 
     /** The headers describe the window that all routes share, unless this window refuses or the entry says `headers: 'own'`. */
     async countInOwnWindow(reply, context, entry, identity) {

@@ -55,7 +55,7 @@ export const findSession = async (
 
 /** The steps of the guard for these requests. Routes for clients with a proof of their own do not exist here. */
 export const createAuthorizeSession =
-  (deps: SessionDeps, { countInConsole, countInOwnWindow }: Counting, admit: Admit) =>
+  (deps: SessionDeps, { countForeign, countInConsole, countInOwnWindow }: Counting, admit: Admit) =>
   async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -63,7 +63,11 @@ export const createAuthorizeSession =
     entry: RouteEntry | undefined,
   ): Promise<void> => {
     reply.header('cross-origin-resource-policy', 'same-origin');
-    requireSameOrigin(request, deps.origin);
+    const message = explainForeign(request, deps.origin);
+    if (message !== undefined) {
+      await countForeign(reply, context);
+      fail('FORBIDDEN', { message });
+    }
     const { access, limit } = entry ?? {};
     const identity = await findSession(deps, request, { isUse: true });
     if (limit !== 'afterVerification') await countInConsole(reply, context, identity);
@@ -83,21 +87,27 @@ export const createAuthorizeSession =
 const ownSites: readonly unknown[] = ['same-origin', 'none', undefined];
 
 /**
- * Prevents cross-site request forgery, and that a page of the same site (another port or subdomain) asks with the person's cookie. A
- * change must prove that it comes from a page of this instance.
+ * Whether a page of another site loads this, and not the person who follows a link. Such a page may send many, so they count apart
+ * (`countForeign`) and get nothing: no other site may frame or embed the console.
  */
-function requireSameOrigin({ method, headers }: FastifyRequest, origin: string): void {
+export const isForeignSubresource = ({ headers }: FastifyRequest): boolean =>
+  !ownSites.includes(headers['sec-fetch-site']) &&
+  (headers['sec-fetch-mode'] !== 'navigate' || !documents.includes(headers['sec-fetch-dest']));
+
+const documents: readonly unknown[] = ['document', undefined];
+
+/**
+ * Why a request with a session is refused; undefined when it is not. Prevents cross-site request forgery, and that a page of the same
+ * site (another port or subdomain) asks with the person's cookie. A change must prove that it comes from a page of this instance.
+ */
+function explainForeign({ method, headers }: FastifyRequest, origin: string): string | undefined {
   const site = headers['sec-fetch-site'];
   if (!ownSites.includes(site))
-    fail('FORBIDDEN', {
-      message: `Requests with a session of the console come from its own origin, ${origin}: Sec-Fetch-Site must be same-origin, none or absent.`,
-    });
-  if (method === 'GET' || method === 'HEAD') return;
+    return `Requests with a session of the console come from its own origin, ${origin}: Sec-Fetch-Site must be same-origin, none or absent.`;
+  if (method === 'GET' || method === 'HEAD') return undefined;
   const isSameOrigin = site === 'same-origin' || headers.origin === origin;
-  if (isSameOrigin && headers[consoleHeader] === '1') return;
-  fail('FORBIDDEN', {
-    message: `A change through the console needs the header X-Countersign-Console: 1, and Sec-Fetch-Site: same-origin or Origin: ${origin}.`,
-  });
+  if (isSameOrigin && headers[consoleHeader] === '1') return undefined;
+  return `A change through the console needs the header X-Countersign-Console: 1, and Sec-Fetch-Site: same-origin or Origin: ${origin}.`;
 }
 
 const refuseWithoutSession = (reason: NoSession): never =>
