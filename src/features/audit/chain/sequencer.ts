@@ -27,7 +27,12 @@ import {
   type UnlinkedEvent,
   writeProgress,
 } from './links-store.ts';
-import { confirmSequencerLock, endUnreadHolder, isLockTimeout, lockSequencer } from './lock-store.ts';
+import {
+  confirmSequencerLock,
+  isLockTimeout,
+  lockSequencer,
+  terminateStalledLockHolder,
+} from './lock-store.ts';
 import type { Pending } from './pending.ts';
 import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
@@ -249,7 +254,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         return (await run({ timeoutMs: lockTimeoutMs, signal })) !== undefined;
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
-        await endUnreadHolder(db);
+        await terminateStalledLockHolder(db);
         return false;
       }
     },
