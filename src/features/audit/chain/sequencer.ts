@@ -46,7 +46,7 @@ export interface SequencerDeps {
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
-  readonly treeLeaves: Pick<TreeLeaves, 'check' | 'markWritten'>;
+  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'markWritten'>;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -93,6 +93,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: RunState | undefined;
+    // Without the lock, and in short statements: other nodes go on linking.
+    await treeLeaves.start(db);
     for (;;) {
       state = await db.transaction(async (tx) => {
         if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;

@@ -5,10 +5,10 @@
  */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { IncompleteTree, TreeLeaves } from '../chain/leaves/tree-leaves.ts';
+import { type IncompleteTree, partsOf, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/rules.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
-import { type DatedTreeHead, readTreeHeads } from '../chain/tree-heads-store.ts';
+import { readTreeHeads } from '../chain/tree-heads-store.ts';
 import type { Finding } from '../findings.ts';
 
 export interface TreeHeadScan {
@@ -39,7 +39,7 @@ export async function verifyTreeHeads(
   limits: PartLimits,
 ): Promise<TreeHeadScan> {
   const page = await readTreeHeads(db, before?.number ?? 0, limits.heads);
-  const rows = withinLeaves(page, limits.leaves);
+  const [rows = []] = partsOf(page, limits.leaves);
   const found = (problem: Finding, incomplete?: IncompleteTree) => ({
     last: before,
     finding: problem,
@@ -61,16 +61,6 @@ export async function verifyTreeHeads(
   const incomplete = await treeLeaves.firstIncomplete(db, rows);
   if (incomplete) return found(incomplete.finding, incomplete);
   return { last: rows.length === page.length && page.length < limits.heads ? undefined : previous };
-}
-
-/** At least one. */
-function withinLeaves(rows: readonly DatedTreeHead[], limit: number): readonly DatedTreeHead[] {
-  let leaves = 0;
-  const end = rows.findIndex(({ size }) => {
-    leaves += size;
-    return leaves > limit;
-  });
-  return end < 0 ? rows : rows.slice(0, Math.max(end, 1));
 }
 
 const perPart = { heads: 1_000, leaves: 20_000 };
