@@ -242,7 +242,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
-      const isNew = !head && isFirstEvent(firstEvents.get(organizationId) as UnlinkedEvent);
+      const isNew =
+        !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, incomplete?.at ?? '');
       const problem = invalid ?? (isNew ? undefined : endFinding(organizationId, tree, incomplete));
       if (problem) alarm.raise(problem);
       else heads.set(organizationId, head ?? emptyHead(organizationId));
@@ -288,9 +289,14 @@ function matchesText(event: UnlinkedEvent): boolean {
   }
 }
 
-/** The event is genuine, and its organization was created by it: the chain of this organization has not begun before. */
-const isFirstEvent = ({ canonical }: UnlinkedEvent): boolean =>
-  JSON.parse(canonical).action === ('organization.created' satisfies EventType);
+/**
+ * The event is genuine, and created its organization after the time: no chain of this organization existed before. Both
+ * texts are of the same form.
+ */
+function beginsAfter({ canonical }: UnlinkedEvent, time: string): boolean {
+  const { action, timestamp } = JSON.parse(canonical);
+  return action === ('organization.created' satisfies EventType) && timestamp > time;
+}
 
 /** Of a time with a year of four digits. */
 const isoLength = new Date(0).toISOString().length;

@@ -135,6 +135,31 @@ describe('after a restart', () => {
     assert.deepEqual(await numbersOf(t, created.json.organizationId), [1]);
   });
 
+  it('a chain that is left with its organization.created begins no second time', async () => {
+    const { t, active, attack, restart } = await prepare();
+    const { json } = await t.call('POST', '/api/v1/organizations', {
+      token: await t.token(),
+      payload: { name: 'Old', slug: 'old' },
+    });
+    const old: string = json.organizationId;
+    t.clock.advance(1_000);
+    await t.app.audit.linkAll();
+    t.clock.advance(1_000);
+    await recordEvents(t, active, 1);
+    await t.app.audit.linkAll();
+    await attack(
+      `delete from audit_events where organization_id = '${old}' and action <> 'organization.created';
+       delete from audit_segments where organization_id = '${old}';
+       update audit_events set appended_in = pg_current_xact_id() where organization_id = '${old}';
+       update audit_progress set settled_before = '0'`,
+    );
+    const restarted = await restart();
+    await recordEvents(restarted, old, 1);
+    await restarted.app.audit.linkAll();
+    assert.deepEqual(await numbersOf(t, old), []);
+    assert.equal(await gaugeOf(restarted), '0');
+  });
+
   it('links and verifies again once the rows are restored and the progress is reset', async () => {
     const { t, victim, quiet, attack, restart } = await prepare();
     await t.sql('create table saved_events as select * from audit_events');

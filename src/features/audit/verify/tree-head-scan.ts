@@ -53,7 +53,7 @@ export async function verifyTreeHeads(
       (previous && !isNext ? await treeHeadSignatureFinding(read, previous, keys) : undefined);
     if (problem) return found(problem);
     const missing = isNext ? undefined : await treeLeaves.gapFinding(db, row.number, previous?.number);
-    if (missing) return found(missing, { number: row.number - 1, finding: missing });
+    if (missing) return found(missing, { number: row.number - 1, at: row.at, finding: missing });
     previous = row;
   }
   const problem = previous && rows.length > 0 && (await treeHeadSignatureFinding(read, previous, keys));

@@ -17,6 +17,8 @@ import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 export interface IncompleteTree {
   /** The number of its tree head. */
   readonly number: number;
+  /** Its time. If the tree head itself is missing, that of the next one. */
+  readonly at: string;
   readonly finding: Finding;
 }
 
@@ -52,6 +54,8 @@ const leavesPerPart = 5_000;
 /** How many leaves are hashed before the check yields to the event loop. */
 const leavesPerYield = 500;
 const noUpperBound = Number.MAX_SAFE_INTEGER;
+/** No event is later. */
+const unknownTime = '9999-12-31T23:59:59.999Z';
 const dayMs = 86_400_000;
 
 /** How far a scan is. */
@@ -85,7 +89,7 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       if (!problem) continue;
       // Retention keeps the day of the newest tree head, and drops the segments of that day.
       droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
-      if (head.takenOn >= droppedBefore) return { number: head.number, finding: problem };
+      if (head.takenOn >= droppedBefore) return { number: head.number, at: head.at, finding: problem };
     }
     return undefined;
   };
@@ -120,8 +124,8 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
     onPart: (progress: ScanProgress) => void = () => {},
   ) => {
     let { above, through, headsLeft, leavesLeft } = from;
-    const incomplete = (number: number, problem: Finding) => ({
-      tree: { number, finding: problem },
+    const incomplete = (number: number, at: string, problem: Finding) => ({
+      tree: { number, at, finding: problem },
       through,
     });
     while (headsLeft > 0 && leavesLeft > 0) {
@@ -131,7 +135,7 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       for (const part of partsOf(page, leavesPerPart)) {
         for (const head of part) {
           const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
-          if (problem) return incomplete(above ? above.number - 1 : head.number, problem);
+          if (problem) return incomplete(above ? above.number - 1 : head.number, (above ?? head).at, problem);
           above = head;
           leavesLeft -= head.size;
         }
@@ -144,7 +148,9 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       if (page.length < headsPerPage) {
         const lowest = above?.number ?? before;
         const missing = lowest === noUpperBound ? undefined : await gapBelow(db, lowest, after);
-        return missing ? incomplete(lowest - 1, missing) : { tree: undefined, through };
+        return missing
+          ? incomplete(lowest - 1, above?.at ?? unknownTime, missing)
+          : { tree: undefined, through };
       }
     }
     return { tree: undefined, through };
