@@ -95,6 +95,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     let state: RunState | undefined;
     // Without the lock, and in short statements: other nodes go on linking.
     await treeLeaves.start(db);
+    await chainHeads.loadNext(db);
     for (;;) {
       state = await db.transaction(async (tx) => {
         if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
@@ -238,7 +239,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     }
     if (unknown.length === 0) return heads;
     const newest = await chainHeads.newest(tx, unknown);
-    const incomplete = await treeLeaves.check(tx);
+    const incomplete = await treeLeaves.check(tx, true);
     if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};

@@ -188,6 +188,29 @@ describe('after a restart', () => {
   });
 });
 
+describe('in a running process', () => {
+  it('extends no chain whose end was removed, also if it has never written to it', async () => {
+    const { t, victim, active, attack, restart } = await prepare();
+    const running = await restart();
+    const link = async (node: TestApp, organizationId: string) => {
+      await recordEvents(node, organizationId, 1);
+      t.clock.advance(1_000);
+      await node.app.audit.linkAll();
+    };
+    await link(running, active);
+    const later = t.app.ids.uuid();
+    for (let segment = 0; segment < 2; segment += 1) await link(t, later);
+    await link(running, active);
+    for (const organizationId of [victim, later]) {
+      await attack(events(organizationId) + segments(organizationId));
+      await link(running, organizationId);
+      assert.deepEqual(await numbersOf(t, organizationId), [1]);
+      assert.match(running.logs.join(), new RegExp(organizationId));
+    }
+    assert.equal(await gaugeOf(running), '0');
+  });
+});
+
 describe('an intact log', () => {
   it('verified true after a restart, also when retention has dropped the first days', async () => {
     const { t, victim, quiet, restart } = await prepare();

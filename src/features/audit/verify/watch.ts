@@ -217,7 +217,7 @@ export function createWatch(
     const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
     raise(lost ?? invalid);
     if (row && !invalid) treeHeads.markSeen(row);
-    raise((await treeLeaves.check(tx))?.finding);
+    raise((await treeLeaves.check(tx, !invalid))?.finding);
     const scan = await verifyTreeHeads(
       tx,
       { read: readStatement, keys, treeLeaves },

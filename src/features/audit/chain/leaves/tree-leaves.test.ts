@@ -61,11 +61,13 @@ describe('the first check of the tree heads', async () => {
         return t.app.db.many(name, query);
       },
     };
-    const treeLeaves = createTreeLeaves({ chainHeads: { droppedBefore: async () => undefined } });
+    const treeLeaves = createTreeLeaves({
+      chainHeads: { droppedBefore: async () => undefined, lastSeen: () => undefined, markSeen() {} },
+    });
     await assert.rejects(treeLeaves.start(db), /connection was lost/);
     failsAt = 0;
     await treeLeaves.start(db);
-    assert.equal(await treeLeaves.check(db), undefined);
+    assert.equal(await treeLeaves.check(db, true), undefined);
     const [first, second] = leaves;
     assert.equal(leaves.filter((read) => read === first).length, 1);
     assert.equal(leaves.filter((read) => read === second).length, 2);

@@ -9,8 +9,9 @@ import { createYield } from '../../../../kernel/concurrency/yield.ts';
 import type { Queryable } from '../../../../kernel/data/db.ts';
 import { type Finding, finding } from '../../findings.ts';
 import type { ChainHeads } from '../chain-heads.ts';
+import { leafHash } from '../merkle.ts';
 import { leavesFinding, treeHeadFinding } from '../rules.ts';
-import { statementHash, type TreeHeadRow } from '../statements.ts';
+import { plainCheckpointText, statementHash, type TreeHeadRow } from '../statements.ts';
 import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from '../tree-heads-store.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 
@@ -32,9 +33,10 @@ export interface TreeLeaves {
   start(db: Queryable): Promise<void>;
   /**
    * The newest incomplete tree that this process knows. After the first call, a call compares only later tree heads, and the
-   * one that was incomplete.
+   * one that was incomplete. With `isSigned`, the newest tree head has a valid signature: then the compared checkpoints are
+   * marked as seen.
    */
-  check(db: Queryable): Promise<IncompleteTree | undefined>;
+  check(db: Queryable, isSigned: boolean): Promise<IncompleteTree | undefined>;
   /** A scan of older tree heads has found it. */
   markIncomplete(tree: IncompleteTree): void;
   /** This process has committed them with all their leaves. */
@@ -68,14 +70,23 @@ interface ScanProgress {
   readonly leavesLeft: number;
 }
 
-export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBefore'> }): TreeLeaves {
+export function createTreeLeaves(deps: {
+  chainHeads: Pick<ChainHeads, 'droppedBefore' | 'lastSeen' | 'markSeen'>;
+}): TreeLeaves {
   const { chainHeads } = deps;
   let checkedThrough = 0;
   let known: IncompleteTree | undefined;
   let started = false;
   let startProgress: ScanProgress | undefined;
 
-  const firstIncomplete: TreeLeaves['firstIncomplete'] = async (db, heads) => {
+  const markSeen = (leaf: StoredLeaf) => {
+    const { organizationId, number, size, head, at } = leaf;
+    if ((chainHeads.lastSeen(organizationId)?.number ?? 0) >= number) return;
+    const hash = leafHash(plainCheckpointText(leaf));
+    chainHeads.markSeen(organizationId, { number, size, head, at, hash });
+  };
+
+  const compare = async (db: Queryable, heads: readonly DatedTreeHead[], isTrusted: boolean) => {
     const leaves = new Map<number, StoredLeaf[]>(heads.map(({ number }) => [number, []]));
     for (const [day, ofDay] of Map.groupBy(heads, ({ takenOn }) => takenOn))
       for (const leaf of await readLeaves(db, day, ofDay)) leaves.get(leaf.tree)?.push(leaf);
@@ -86,13 +97,18 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       const problem = leavesFinding(head, left);
       const due = yieldIfDue(left.length);
       if (due) await due;
-      if (!problem) continue;
+      if (!problem) {
+        if (isTrusted) left.forEach(markSeen);
+        continue;
+      }
       // Retention keeps the day of the newest tree head, and drops the segments of that day.
       droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
       if (head.takenOn >= droppedBefore) return { number: head.number, at: head.at, finding: problem };
     }
     return undefined;
   };
+
+  const firstIncomplete: TreeLeaves['firstIncomplete'] = (db, heads) => compare(db, heads, false);
 
   const gapFinding: TreeLeaves['gapFinding'] = async (db, number, below) => {
     if (number === (below ?? 0) + 1) return undefined;
@@ -119,11 +135,12 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
    */
   const scan = async (
     db: Queryable,
-    { after, before }: { after: number; before: number },
+    { after, before, isSigned = false }: { after: number; before: number; isSigned?: boolean },
     from: ScanProgress = { above: undefined, through: undefined, headsLeft: maxHeads, leavesLeft: maxLeaves },
     onPart: (progress: ScanProgress) => void = () => {},
   ) => {
     let { above, through, headsLeft, leavesLeft } = from;
+    let isTrusted = isSigned;
     const incomplete = (number: number, at: string, problem: Finding) => ({
       tree: { number, at, finding: problem },
       through,
@@ -136,10 +153,12 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
         for (const head of part) {
           const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
           if (problem) return incomplete(above ? above.number - 1 : head.number, (above ?? head).at, problem);
+          // Below a gap that retention left, the signature does not count.
+          if (above && head.number !== above.number - 1) isTrusted = false;
           above = head;
           leavesLeft -= head.size;
         }
-        const tree = await firstIncomplete(db, part);
+        const tree = await compare(db, part, isTrusted);
         if (tree) return { tree, through };
         headsLeft -= part.length;
         onPart({ above, through, headsLeft, leavesLeft });
@@ -188,14 +207,14 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       checkedThrough = Math.max(checkedThrough, through ?? 0);
       known = tree ?? known;
     },
-    async check(db) {
+    async check(db, isSigned) {
       if (known) {
         const { number } = known;
         known = (await scan(db, { after: number - 1, before: number + 1 })).tree;
         // It was restored. An older one may be incomplete, too.
         if (!known) checkedThrough = 0;
       }
-      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound });
+      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound, isSigned });
       checkedThrough = Math.max(checkedThrough, through ?? 0);
       known = tree ?? known;
       return known;
