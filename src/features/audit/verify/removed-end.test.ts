@@ -188,6 +188,15 @@ describe('after a restart', () => {
   });
 });
 
+it('the watch does not report a lasting finding as resolved', async () => {
+  const { t, victim, attack } = await prepare();
+  await attack(events(victim) + segments(victim));
+  const watching = await startApp({ LOG_LEVEL: 'warn' }, t);
+  for (let round = 0; round < 3; round += 1) await watching.app.audit.watch();
+  assert.equal(await gaugeOf(watching), '0');
+  assert.doesNotMatch(watching.logs.join(), /intact again/);
+});
+
 describe('in a running process', () => {
   it('extends no chain whose end was removed, also if it has never written to it', async () => {
     const { t, victim, active, attack, restart } = await prepare();

@@ -45,7 +45,7 @@ export async function verifyTreeHeads(
     finding: problem,
     incomplete,
   });
-  let previous = before;
+  let previous = (await isDropped(db, before, rows)) ? undefined : before;
   for (const row of rows) {
     const isNext = row.number === (previous?.number ?? 0) + 1;
     const problem =
@@ -61,6 +61,17 @@ export async function verifyTreeHeads(
   const incomplete = await treeLeaves.firstIncomplete(db, rows);
   if (incomplete) return found(incomplete.finding, incomplete);
   return { last: rows.length === page.length && page.length < limits.heads ? undefined : previous };
+}
+
+/** No tree head through `before` is left: retention may have dropped them, which `gapFinding` checks as for a first part. */
+async function isDropped(
+  db: Queryable,
+  before: TreeHeadRow | undefined,
+  [next]: readonly TreeHeadRow[],
+): Promise<boolean> {
+  if (!before || !next || next.number === before.number + 1) return false;
+  const [lowest] = await readTreeHeads(db, 0, 1);
+  return lowest !== undefined && lowest.number > before.number;
 }
 
 const perPart = { heads: 1_000, leaves: 20_000 };
