@@ -1,10 +1,12 @@
-/** Yields to the event loop once per `every` calls, so that long CPU work does not delay other requests. */
-export type YieldToEventLoop = () => Promise<void> | undefined;
+/** Yields to the event loop once per `every` units of work, so that long CPU work does not delay other requests. */
+export type YieldToEventLoop = (units?: number) => Promise<void> | undefined;
 
 export function createYield(every: number): YieldToEventLoop {
-  let calls = 0;
-  return () => {
-    calls = (calls + 1) % every;
-    return calls === 0 ? new Promise((resolve) => void setImmediate(resolve)) : undefined;
+  let done = 0;
+  return (units = 1) => {
+    done += units;
+    if (done < every) return undefined;
+    done = 0;
+    return new Promise((resolve) => void setImmediate(resolve));
   };
 }

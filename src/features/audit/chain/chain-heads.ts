@@ -2,7 +2,7 @@
  * The heads of chains: the signed end of each, and the last end that this process has seen. A chain that was truncated
  * together with its checkpoints is consistent in the database; only a process that saw more can tell.
  */
-import type { Queryable } from '../../../kernel/data/db.ts';
+import { isTemporary, type Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { Finding } from '../findings.ts';
 import type { Keyring } from './keys/keyring.ts';
@@ -16,7 +16,12 @@ import {
   signatureFinding,
   truncationFinding,
 } from './rules.ts';
-import { findNewestCheckpoints, newestAnchor, newestAnchorOfAll } from './segments-store.ts';
+import {
+  findNewestCheckpoints,
+  findOrganizationsWithChain,
+  newestAnchor,
+  newestAnchorOfAll,
+} from './segments-store.ts';
 import type { Anchor, CheckpointRow } from './statements.ts';
 
 /** A checked head, or the reason why it does not count. */
@@ -31,6 +36,11 @@ export interface ChainHeads {
   /** Keeps the head as the last one seen, unless a later one was seen. */
   markSeen(organizationId: string, head: ChainHead): void;
   lastSeen(organizationId: string): ChainHead | undefined;
+  /**
+   * Marks the checked heads of the next chains as seen, until all or 50,000 are loaded. So the process notices when the end of
+   * a chain is removed to which it has not written.
+   */
+  loadNext(db: Queryable): Promise<void>;
   /** A copy. Compare the rows of a snapshot with a copy from before the snapshot: chains grow in between. */
   allSeen(): ReadonlyMap<string, ChainHead>;
   /** The checked head of each chain; organizations without a chain are left out. `seen` defaults to the current heads. */
@@ -45,9 +55,14 @@ export interface ChainHeads {
   droppedBefore(db: Queryable): Promise<string | undefined>;
 }
 
+/** A page is loaded in a fraction of a second, one per pass of the sequencer. */
+const chainsPerPage = 500;
+const maxLoaded = 50_000;
+
 export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadStatement }): ChainHeads {
   const { keyring, readStatement } = deps;
   const seenHeads = new Map<string, ChainHead>();
+  const loading = { after: undefined as string | undefined, left: maxLoaded };
 
   /** The signature of a checkpoint that was seen already needs no second check. */
   const checkHead = async (
@@ -84,33 +99,53 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
     return last && { head };
   };
 
+  const markSeen: ChainHeads['markSeen'] = (organizationId, head) => {
+    if ((seenHeads.get(organizationId)?.number ?? 0) < head.number) seenHeads.set(organizationId, head);
+  };
+
+  const newest: ChainHeads['newest'] = async (
+    db,
+    organizationIds,
+    seen = subsetOf(seenHeads, organizationIds),
+  ) => {
+    const { keys } = await keyring.trust(db);
+    const results = new Map<string, HeadResult>();
+    // A later checkpoint than the one seen is of its day or a later one.
+    const wanted = organizationIds.map((id) => ({ id, since: dayOf(seen.get(id)) }));
+    for (const row of wanted.length > 0 ? await findNewestCheckpoints(db, wanted) : [])
+      results.set(row.organizationId, await checkHead(row, keys, seen.get(row.organizationId)));
+    for (const organizationId of organizationIds) {
+      if (results.has(organizationId)) continue;
+      const result = await headAfterRetention(db, organizationId, seen.get(organizationId));
+      if (result) results.set(organizationId, result);
+    }
+    return results;
+  };
+
   return {
     anchor,
+    newest,
+    markSeen,
+    async loadNext(db) {
+      if (loading.left <= 0) return;
+      const page = await findOrganizationsWithChain(db, { after: loading.after, limit: chainsPerPage });
+      const heads = await newest(db, page).catch((error) => {
+        if (isTemporary(error)) throw error;
+        // A row was edited and cannot be read. Verification reports it.
+        return new Map<string, HeadResult>();
+      });
+      for (const [organizationId, { head }] of heads) if (head) markSeen(organizationId, head);
+      loading.after = page.at(-1);
+      loading.left = page.length < chainsPerPage ? 0 : loading.left - page.length;
+    },
     async droppedBefore(db) {
       const row = await newestAnchorOfAll(db);
       if (!row) return undefined;
       const { keys } = await keyring.trust(db);
       return (await readAnchor(readStatement, keys, row.organizationId, row)).anchor?.droppedThrough;
     },
-    markSeen(organizationId, head) {
-      if ((seenHeads.get(organizationId)?.number ?? 0) < head.number) seenHeads.set(organizationId, head);
-    },
     lastSeen: (organizationId) => seenHeads.get(organizationId),
     allSeen: () => new Map(seenHeads),
-    async newest(db, organizationIds, seen = subsetOf(seenHeads, organizationIds)) {
-      const { keys } = await keyring.trust(db);
-      const results = new Map<string, HeadResult>();
-      // A later checkpoint than the one seen is of its day or a later one.
-      const wanted = organizationIds.map((id) => ({ id, since: dayOf(seen.get(id)) }));
-      for (const row of wanted.length > 0 ? await findNewestCheckpoints(db, wanted) : [])
-        results.set(row.organizationId, await checkHead(row, keys, seen.get(row.organizationId)));
-      for (const organizationId of organizationIds) {
-        if (results.has(organizationId)) continue;
-        const result = await headAfterRetention(db, organizationId, seen.get(organizationId));
-        if (result) results.set(organizationId, result);
-      }
-      return results;
-    },
   };
 }
 

@@ -1,6 +1,8 @@
 /** Only a role that may write audit_progress can stop the sequencer, and for a limited time. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import pg from 'pg';
 import { startApp, type TestApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
 import {
@@ -9,8 +11,11 @@ import {
   holdOpen,
   recordEvents,
 } from '../../../../test/support/scenarios/audit-log.ts';
+import { createPostgres } from '../../../adapters/postgres/postgres.ts';
 import { DatabaseUnavailable } from '../../../kernel/data/db.ts';
-import { isLockTimeout } from './lock-store.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
+import { createMetrics } from '../../../kernel/observability/metrics.ts';
+import { isLockTimeout, lockLeaseMs, terminateStalledLockHolder } from './lock-store.ts';
 
 const advisoryKey = '7263544004';
 
@@ -114,5 +119,46 @@ describe('the lock of the sequencer', async () => {
     // Retention logs it and retries later.
     assert.equal(retained.status, 'fulfilled');
     await until('the released lock', async () => (await verify()).status === 200 || undefined);
+  });
+
+  it('only a holder of the lock loses its session when it reads no longer', async (context) => {
+    const pidOf = async (client: pg.Client) =>
+      (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+    const stall = async (statement: string) => {
+      const client = new pg.Client({ connectionString: t.databaseUrl });
+      client.on('error', () => {});
+      await client.connect();
+      const pid = await pidOf(client);
+      await client.query('begin');
+      await client.query(statement);
+      const { stream: socket } = (client as unknown as { connection: { stream: Socket } }).connection;
+      context.after(() => socket.destroy());
+      socket.pause();
+      client.query(`select repeat('x', 1000) from generate_series(1, 100000)`).catch(() => {});
+      return pid as number;
+    };
+    const reader = await stall('select');
+    const holder = await stall('lock table audit_progress in exclusive mode');
+    const stalled = () =>
+      t.sql<{ pid: number }>(
+        `select pid from pg_stat_activity where pid = any($1) and wait_event = 'ClientWrite'
+           and state_change < clock_timestamp() - make_interval(secs => $2) order by pid = $3`,
+        [[reader, holder], lockLeaseMs / 1_000, holder],
+      );
+    await until(
+      'both have stalled',
+      async () => (await stalled()).length === 2 || undefined,
+      undefined,
+      30_000,
+    );
+    const [first, second] = [await terminateStalledLockHolder(t.app.db), await stalled()];
+    assert.deepEqual([first, second], [[{ pid: holder }], [{ pid: reader }]]);
+  });
+
+  it('a role that may not end sessions is no error', async () => {
+    await t.sql('revoke execute on function pg_terminate_backend(integer, bigint) from public');
+    const log = createLog({ level: 'silent' });
+    const db = createPostgres({ url: reader, poolSize: 1, log, metrics: createMetrics() });
+    assert.deepEqual(await terminateStalledLockHolder(db).finally(() => db.close()), []);
   });
 });

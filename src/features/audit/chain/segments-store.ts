@@ -306,17 +306,21 @@ export async function findChainsGrownSince(tx: Tx, since: string): Promise<strin
 }
 
 /** A loose index scan: one index look-up per organization. */
-export async function findOrganizationsWithChain(tx: Queryable): Promise<string[]> {
+export async function findOrganizationsWithChain(
+  tx: Queryable,
+  { after, limit }: { after?: string | undefined; limit?: number } = {},
+): Promise<string[]> {
+  const isNext = after === undefined ? sql`true` : sql`organization_id > ${after}`;
   const rows = await tx.many<{ id: string }>(
     'audit.chains',
     sql`with recursive chain as (
-          (select organization_id as id from audit_segments order by organization_id limit 1)
+          (select organization_id as id from audit_segments where ${isNext} order by organization_id limit 1)
           union all
           select (select organization_id from audit_segments where organization_id > chain.id
                   order by organization_id limit 1)
           from chain where chain.id is not null
         )
-        select id from chain where id is not null`,
+        select id from chain where id is not null limit ${limit ?? null}`,
   );
   return rows.map(({ id }) => id);
 }

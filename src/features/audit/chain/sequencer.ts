@@ -27,7 +27,12 @@ import {
   type UnlinkedEvent,
   writeProgress,
 } from './links-store.ts';
-import { confirmSequencerLock, endUnreadHolder, isLockTimeout, lockSequencer } from './lock-store.ts';
+import {
+  confirmSequencerLock,
+  isLockTimeout,
+  lockSequencer,
+  terminateStalledLockHolder,
+} from './lock-store.ts';
 import type { Pending } from './pending.ts';
 import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
@@ -41,7 +46,7 @@ export interface SequencerDeps {
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
-  readonly treeLeaves: Pick<TreeLeaves, 'check' | 'markWritten'>;
+  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'markWritten'>;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -88,6 +93,9 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: RunState | undefined;
+    // Without the lock, and in short statements: other nodes go on linking.
+    await treeLeaves.start(db);
+    await chainHeads.loadNext(db);
     for (;;) {
       state = await db.transaction(async (tx) => {
         if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
@@ -231,11 +239,12 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     }
     if (unknown.length === 0) return heads;
     const newest = await chainHeads.newest(tx, unknown);
-    const incomplete = await treeLeaves.check(tx);
+    const incomplete = await treeLeaves.check(tx, true);
     if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
-      const isNew = !head && isFirstEvent(firstEvents.get(organizationId) as UnlinkedEvent);
+      const isNew =
+        !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, incomplete?.at ?? '');
       const problem = invalid ?? (isNew ? undefined : endFinding(organizationId, tree, incomplete));
       if (problem) alarm.raise(problem);
       else heads.set(organizationId, head ?? emptyHead(organizationId));
@@ -249,7 +258,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         return (await run({ timeoutMs: lockTimeoutMs, signal })) !== undefined;
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
-        await endUnreadHolder(db);
+        await terminateStalledLockHolder(db);
         return false;
       }
     },
@@ -281,9 +290,14 @@ function matchesText(event: UnlinkedEvent): boolean {
   }
 }
 
-/** The event is genuine, and its organization was created by it: the chain of this organization has not begun before. */
-const isFirstEvent = ({ canonical }: UnlinkedEvent): boolean =>
-  JSON.parse(canonical).action === ('organization.created' satisfies EventType);
+/**
+ * The event is genuine, and created its organization after the time: no chain of this organization existed before. Both
+ * texts are of the same form.
+ */
+function beginsAfter({ canonical }: UnlinkedEvent, time: string): boolean {
+  const { action, timestamp } = JSON.parse(canonical);
+  return action === ('organization.created' satisfies EventType) && timestamp > time;
+}
 
 /** Of a time with a year of four digits. */
 const isoLength = new Date(0).toISOString().length;

@@ -135,6 +135,31 @@ describe('after a restart', () => {
     assert.deepEqual(await numbersOf(t, created.json.organizationId), [1]);
   });
 
+  it('a chain that is left with its organization.created begins no second time', async () => {
+    const { t, active, attack, restart } = await prepare();
+    const { json } = await t.call('POST', '/api/v1/organizations', {
+      token: await t.token(),
+      payload: { name: 'Old', slug: 'old' },
+    });
+    const old: string = json.organizationId;
+    t.clock.advance(1_000);
+    await t.app.audit.linkAll();
+    t.clock.advance(1_000);
+    await recordEvents(t, active, 1);
+    await t.app.audit.linkAll();
+    await attack(
+      `delete from audit_events where organization_id = '${old}' and action <> 'organization.created';
+       delete from audit_segments where organization_id = '${old}';
+       update audit_events set appended_in = pg_current_xact_id() where organization_id = '${old}';
+       update audit_progress set settled_before = '0'`,
+    );
+    const restarted = await restart();
+    await recordEvents(restarted, old, 1);
+    await restarted.app.audit.linkAll();
+    assert.deepEqual(await numbersOf(t, old), []);
+    assert.equal(await gaugeOf(restarted), '0');
+  });
+
   it('links and verifies again once the rows are restored and the progress is reset', async () => {
     const { t, victim, quiet, attack, restart } = await prepare();
     await t.sql('create table saved_events as select * from audit_events');
@@ -160,6 +185,38 @@ describe('after a restart', () => {
     assert.equal(await verify(restarted), true);
     await restarted.app.audit.watch();
     assert.equal(await gaugeOf(restarted), '1');
+  });
+});
+
+it('the watch does not report a lasting finding as resolved', async () => {
+  const { t, victim, attack } = await prepare();
+  await attack(events(victim) + segments(victim));
+  const watching = await startApp({ LOG_LEVEL: 'warn' }, t);
+  for (let round = 0; round < 3; round += 1) await watching.app.audit.watch();
+  assert.equal(await gaugeOf(watching), '0');
+  assert.doesNotMatch(watching.logs.join(), /intact again/);
+});
+
+describe('in a running process', () => {
+  it('extends no chain whose end was removed, also if it has never written to it', async () => {
+    const { t, victim, active, attack, restart } = await prepare();
+    const running = await restart();
+    const link = async (node: TestApp, organizationId: string) => {
+      await recordEvents(node, organizationId, 1);
+      t.clock.advance(1_000);
+      await node.app.audit.linkAll();
+    };
+    await link(running, active);
+    const later = t.app.ids.uuid();
+    for (let segment = 0; segment < 2; segment += 1) await link(t, later);
+    await link(running, active);
+    for (const organizationId of [victim, later]) {
+      await attack(events(organizationId) + segments(organizationId));
+      await link(running, organizationId);
+      assert.deepEqual(await numbersOf(t, organizationId), [1]);
+      assert.match(running.logs.join(), new RegExp(organizationId));
+    }
+    assert.equal(await gaugeOf(running), '0');
   });
 });
 

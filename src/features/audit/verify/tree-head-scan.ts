@@ -5,10 +5,10 @@
  */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { IncompleteTree, TreeLeaves } from '../chain/leaves/tree-leaves.ts';
+import { type IncompleteTree, partsOf, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/rules.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
-import { type DatedTreeHead, readTreeHeads } from '../chain/tree-heads-store.ts';
+import { readTreeHeads } from '../chain/tree-heads-store.ts';
 import type { Finding } from '../findings.ts';
 
 export interface TreeHeadScan {
@@ -39,13 +39,13 @@ export async function verifyTreeHeads(
   limits: PartLimits,
 ): Promise<TreeHeadScan> {
   const page = await readTreeHeads(db, before?.number ?? 0, limits.heads);
-  const rows = withinLeaves(page, limits.leaves);
+  const [rows = []] = partsOf(page, limits.leaves);
   const found = (problem: Finding, incomplete?: IncompleteTree) => ({
     last: before,
     finding: problem,
     incomplete,
   });
-  let previous = before;
+  let previous = (await isDropped(db, before, rows)) ? undefined : before;
   for (const row of rows) {
     const isNext = row.number === (previous?.number ?? 0) + 1;
     const problem =
@@ -53,7 +53,7 @@ export async function verifyTreeHeads(
       (previous && !isNext ? await treeHeadSignatureFinding(read, previous, keys) : undefined);
     if (problem) return found(problem);
     const missing = isNext ? undefined : await treeLeaves.gapFinding(db, row.number, previous?.number);
-    if (missing) return found(missing, { number: row.number - 1, finding: missing });
+    if (missing) return found(missing, { number: row.number - 1, at: row.at, finding: missing });
     previous = row;
   }
   const problem = previous && rows.length > 0 && (await treeHeadSignatureFinding(read, previous, keys));
@@ -63,14 +63,15 @@ export async function verifyTreeHeads(
   return { last: rows.length === page.length && page.length < limits.heads ? undefined : previous };
 }
 
-/** At least one. */
-function withinLeaves(rows: readonly DatedTreeHead[], limit: number): readonly DatedTreeHead[] {
-  let leaves = 0;
-  const end = rows.findIndex(({ size }) => {
-    leaves += size;
-    return leaves > limit;
-  });
-  return end < 0 ? rows : rows.slice(0, Math.max(end, 1));
+/** No tree head through `before` is left: retention may have dropped them, which `gapFinding` checks as for a first part. */
+async function isDropped(
+  db: Queryable,
+  before: TreeHeadRow | undefined,
+  [next]: readonly TreeHeadRow[],
+): Promise<boolean> {
+  if (!before || !next || next.number === before.number + 1) return false;
+  const [lowest] = await readTreeHeads(db, 0, 1);
+  return lowest !== undefined && lowest.number > before.number;
 }
 
 const perPart = { heads: 1_000, leaves: 20_000 };

@@ -212,12 +212,13 @@ export function createWatch(
     for (const result of (await chainHeads.newest(tx, some, seenHeads)).values()) raise(result.finding);
   };
 
-  /** The newest tree heads with their leaves, and the next of the old ones. */
+  /** The newest tree heads with their leaves, and the next of the old ones. Without a finding, the alarm of all chains ends. */
   const checkTreeHeads = async ({ tx, keys, seenTreeHead }: Round) => {
     const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
     raise(lost ?? invalid);
     if (row && !invalid) treeHeads.markSeen(row);
-    raise((await treeLeaves.check(tx))?.finding);
+    const newest = await treeLeaves.check(tx, !invalid);
+    raise(newest?.finding);
     const scan = await verifyTreeHeads(
       tx,
       { read: readStatement, keys, treeLeaves },
@@ -227,6 +228,7 @@ export function createWatch(
     raise(scan.finding);
     if (scan.incomplete) treeLeaves.markIncomplete(scan.incomplete);
     lastTreeHead = scan.last;
+    if (!(lost ?? invalid ?? newest ?? scan.finding)) alarm.clear(undefined);
   };
 
   const runInSnapshot = (processed: string, since: string, rowByRow: boolean) => {
@@ -237,7 +239,6 @@ export function createWatch(
       const cutoff = await readLinkingCutoff(tx, processed);
       const { keys, finding: untrusted } = await keyring.trust(tx);
       if (untrusted) return alarm.raise(untrusted);
-      alarm.clear(undefined);
       const round = { tx, seenHeads, seenTreeHead, keys, cutoff, rowByRow };
       await checkTreeHeads(round);
       await checkSeenHeads(round);

@@ -9,8 +9,8 @@ export interface StoredLeaf extends Checkpoint {
 }
 
 /**
- * The leaves of tree heads of one day. A leaf has the day and the time of its tree head. The time bounds the scan: the index
- * by time covers all columns that the condition needs.
+ * The leaves of tree heads of one day. A leaf has the day and the time of its tree head. The day selects the partition. The
+ * time bounds the scan: the BRIN index by time gives the ranges of pages to read, and all rows in them are compared.
  */
 export const readLeaves = (
   db: Queryable,

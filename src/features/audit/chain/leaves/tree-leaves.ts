@@ -4,17 +4,22 @@
  * left must give the size and root of each. A tree head does not tell which organization lost a checkpoint: it can be any whose
  * chain ends before it.
  */
+
+import { createYield } from '../../../../kernel/concurrency/yield.ts';
 import type { Queryable } from '../../../../kernel/data/db.ts';
 import { type Finding, finding } from '../../findings.ts';
 import type { ChainHeads } from '../chain-heads.ts';
+import { leafHash } from '../merkle.ts';
 import { leavesFinding, treeHeadFinding } from '../rules.ts';
-import { statementHash, type TreeHeadRow } from '../statements.ts';
+import { plainCheckpointText, statementHash, type TreeHeadRow } from '../statements.ts';
 import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from '../tree-heads-store.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 
 export interface IncompleteTree {
   /** The number of its tree head. */
   readonly number: number;
+  /** Its time. If the tree head itself is missing, that of the next one. */
+  readonly at: string;
   readonly finding: Finding;
 }
 
@@ -22,10 +27,16 @@ export interface TreeLeaves {
   /** The newest incomplete tree after `after`, among the newest tree heads: those with about `maxLeaves` leaves. */
   find(db: Queryable, after: number): Promise<IncompleteTree | undefined>;
   /**
-   * The newest incomplete tree that this process knows. After the first call, a call compares only later tree heads, and the
-   * one that was incomplete.
+   * The first check, for a connection without locks: it can take a second. After an error, the next call continues. Later
+   * calls do nothing.
    */
-  check(db: Queryable): Promise<IncompleteTree | undefined>;
+  start(db: Queryable): Promise<void>;
+  /**
+   * The newest incomplete tree that this process knows. After the first call, a call compares only later tree heads, and the
+   * one that was incomplete. With `isSigned`, the newest tree head has a valid signature: then the compared checkpoints are
+   * marked as seen.
+   */
+  check(db: Queryable, isSigned: boolean): Promise<IncompleteTree | undefined>;
   /** A scan of older tree heads has found it. */
   markIncomplete(tree: IncompleteTree): void;
   /** This process has committed them with all their leaves. */
@@ -40,28 +51,64 @@ export interface TreeLeaves {
 const maxLeaves = 50_000;
 const maxHeads = 10_000;
 const headsPerPage = 500;
+/** A bounded statement, and a bounded time between two statements. */
+const leavesPerPart = 5_000;
+/** How many leaves are hashed before the check yields to the event loop. */
+const leavesPerYield = 500;
 const noUpperBound = Number.MAX_SAFE_INTEGER;
+/** No event is later. */
+const unknownTime = '9999-12-31T23:59:59.999Z';
 const dayMs = 86_400_000;
 
-export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBefore'> }): TreeLeaves {
+/** How far a scan is. */
+interface ScanProgress {
+  /** The lowest tree head that was compared. */
+  readonly above: DatedTreeHead | undefined;
+  /** The highest one. */
+  readonly through: number | undefined;
+  readonly headsLeft: number;
+  readonly leavesLeft: number;
+}
+
+export function createTreeLeaves(deps: {
+  chainHeads: Pick<ChainHeads, 'droppedBefore' | 'lastSeen' | 'markSeen'>;
+}): TreeLeaves {
   const { chainHeads } = deps;
   let checkedThrough = 0;
   let known: IncompleteTree | undefined;
+  let started = false;
+  let startProgress: ScanProgress | undefined;
 
-  const firstIncomplete: TreeLeaves['firstIncomplete'] = async (db, heads) => {
+  const markSeen = (leaf: StoredLeaf) => {
+    const { organizationId, number, size, head, at } = leaf;
+    if ((chainHeads.lastSeen(organizationId)?.number ?? 0) >= number) return;
+    const hash = leafHash(plainCheckpointText(leaf));
+    chainHeads.markSeen(organizationId, { number, size, head, at, hash });
+  };
+
+  const compare = async (db: Queryable, heads: readonly DatedTreeHead[], isTrusted: boolean) => {
     const leaves = new Map<number, StoredLeaf[]>(heads.map(({ number }) => [number, []]));
     for (const [day, ofDay] of Map.groupBy(heads, ({ takenOn }) => takenOn))
       for (const leaf of await readLeaves(db, day, ofDay)) leaves.get(leaf.tree)?.push(leaf);
     let droppedBefore: string | undefined;
+    const yieldIfDue = createYield(leavesPerYield);
     for (const head of heads) {
-      const problem = leavesFinding(head, leaves.get(head.number) ?? []);
-      if (!problem) continue;
+      const left = leaves.get(head.number) ?? [];
+      const problem = leavesFinding(head, left);
+      const due = yieldIfDue(left.length);
+      if (due) await due;
+      if (!problem) {
+        if (isTrusted) left.forEach(markSeen);
+        continue;
+      }
       // Retention keeps the day of the newest tree head, and drops the segments of that day.
       droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
-      if (head.takenOn >= droppedBefore) return { number: head.number, finding: problem };
+      if (head.takenOn >= droppedBefore) return { number: head.number, at: head.at, finding: problem };
     }
     return undefined;
   };
+
+  const firstIncomplete: TreeLeaves['firstIncomplete'] = (db, heads) => compare(db, heads, false);
 
   const gapFinding: TreeLeaves['gapFinding'] = async (db, number, below) => {
     if (number === (below ?? 0) + 1) return undefined;
@@ -82,32 +129,47 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
     return gapFinding(db, lowest, below?.number);
   };
 
-  /** Newest first. Each names the one before it, so a valid signature of the newest covers all of them. */
-  const scan = async (db: Queryable, { after, before }: { after: number; before: number }) => {
-    let above: DatedTreeHead | undefined;
-    let through: number | undefined;
-    let [headsLeft, leavesLeft] = [maxHeads, maxLeaves];
-    const incomplete = (number: number, problem: Finding) => ({
-      tree: { number, finding: problem },
+  /**
+   * Newest first. Each names the one before it, so a valid signature of the newest covers all of them. Reports its progress
+   * after each part.
+   */
+  const scan = async (
+    db: Queryable,
+    { after, before, isSigned = false }: { after: number; before: number; isSigned?: boolean },
+    from: ScanProgress = { above: undefined, through: undefined, headsLeft: maxHeads, leavesLeft: maxLeaves },
+    onPart: (progress: ScanProgress) => void = () => {},
+  ) => {
+    let { above, through, headsLeft, leavesLeft } = from;
+    let isTrusted = isSigned;
+    const incomplete = (number: number, at: string, problem: Finding) => ({
+      tree: { number, at, finding: problem },
       through,
     });
     while (headsLeft > 0 && leavesLeft > 0) {
       const bounds = { before: above?.number ?? before, after, limit: headsPerPage };
       const page = await readTreeHeadsBackwards(db, bounds);
       through ??= page[0]?.number;
-      for (const head of page) {
-        const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
-        if (problem) return incomplete(above ? above.number - 1 : head.number, problem);
-        above = head;
-        leavesLeft -= head.size;
+      for (const part of partsOf(page, leavesPerPart)) {
+        for (const head of part) {
+          const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
+          if (problem) return incomplete(above ? above.number - 1 : head.number, (above ?? head).at, problem);
+          // Below a gap that retention left, the signature does not count.
+          if (above && head.number !== above.number - 1) isTrusted = false;
+          above = head;
+          leavesLeft -= head.size;
+        }
+        const tree = await compare(db, part, isTrusted);
+        if (tree) return { tree, through };
+        headsLeft -= part.length;
+        onPart({ above, through, headsLeft, leavesLeft });
+        if (leavesLeft <= 0) return { tree: undefined, through };
       }
-      const tree = await firstIncomplete(db, page);
-      if (tree) return { tree, through };
-      headsLeft -= headsPerPage;
       if (page.length < headsPerPage) {
         const lowest = above?.number ?? before;
         const missing = lowest === noUpperBound ? undefined : await gapBelow(db, lowest, after);
-        return missing ? incomplete(lowest - 1, missing) : { tree: undefined, through };
+        return missing
+          ? incomplete(lowest - 1, above?.at ?? unknownTime, missing)
+          : { tree: undefined, through };
       }
     }
     return { tree: undefined, through };
@@ -134,14 +196,25 @@ export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBe
       const [first, last] = [heads.at(0), heads.at(-1)];
       if (first && last && first.number === checkedThrough + 1) checkedThrough = last.number;
     },
-    async check(db) {
+    async start(db) {
+      if (started) return;
+      const bounds = { after: checkedThrough, before: noUpperBound };
+      const { tree, through } = await scan(db, bounds, startProgress, (progress) => {
+        startProgress = progress;
+      });
+      started = true;
+      startProgress = undefined;
+      checkedThrough = Math.max(checkedThrough, through ?? 0);
+      known = tree ?? known;
+    },
+    async check(db, isSigned) {
       if (known) {
         const { number } = known;
         known = (await scan(db, { after: number - 1, before: number + 1 })).tree;
         // It was restored. An older one may be incomplete, too.
         if (!known) checkedThrough = 0;
       }
-      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound });
+      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound, isSigned });
       checkedThrough = Math.max(checkedThrough, through ?? 0);
       known = tree ?? known;
       return known;
@@ -158,3 +231,19 @@ export const endFinding = (
   incomplete && lastTree < incomplete.number
     ? finding('CHAIN_END_MISSING', { number: incomplete.number }, { organizationId })
     : undefined;
+
+/** Parts of at most about `limit` leaves, each with at least one tree head. */
+export function* partsOf(heads: readonly DatedTreeHead[], limit: number): Generator<DatedTreeHead[]> {
+  let part: DatedTreeHead[] = [];
+  let leaves = 0;
+  for (const head of heads) {
+    if (part.length > 0 && leaves + head.size > limit) {
+      yield part;
+      part = [];
+      leaves = 0;
+    }
+    part.push(head);
+    leaves += head.size;
+  }
+  if (part.length > 0) yield part;
+}
