@@ -287,7 +287,6 @@ export const workloadMayChangeItself: Readonly<Record<string, string>> = {
   revokeCredential: 'takes power away',
   revokeDelegation: 'takes power away',
   decommissionAgent: 'takes power away',
-  removeMember: 'takes power away',
   removePerson: 'takes power away',
   deleteListing: 'takes the words of the agent away',
   updateAgent: 'the request changes no scope and no status',
