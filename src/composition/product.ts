@@ -88,6 +88,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     enabled: config.webhooksEnabled,
     secretOverlapSeconds: config.webhookSecretOverlapSeconds,
     lockOrganization: organizations.lockPlan,
+    catchUp: deliveries.catchUp,
   });
   const encryption = createEncryption({ db, vault, ledger, log, columns: encryptedColumns });
   const instance = createInstance({

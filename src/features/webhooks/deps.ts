@@ -46,6 +46,8 @@ export interface Deliveries {
   readonly presence: SubscriberPresence;
   /** Makes the deliveries of all committed events, without sending them. */
   fanOut(): Promise<void>;
+  /** Makes the deliveries of the organization's committed events, unless its backlog is long. */
+  catchUp(organizationId: string): Promise<void>;
   /** The same, and walks the requested replays, sends all deliveries that are due now, and waits for the results. */
   drain(): Promise<void>;
   /** Deletes expired deliveries and erases expired secrets. */
@@ -78,6 +80,8 @@ export interface WebhookDeps {
    * Undefined when it is deleted or unknown.
    */
   lockOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
+  /** Makes the deliveries of committed events before they are listed: a caller sees those of its own changes. */
+  catchUp(organizationId: string): Promise<void>;
 }
 
 export interface Webhooks {

@@ -55,6 +55,7 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
       createSecretsLoop(deps),
     ],
     fanOut: fanOut.drain,
+    catchUp: fanOut.catchUp,
     async drain() {
       await fanOut.drain();
       let replayed: number;

@@ -5,13 +5,15 @@
  */
 import type { Db } from '../../../kernel/data/db.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
-import { fanOut } from './outbox-store.ts';
+import { fanOut, hasEvents } from './outbox-store.ts';
 
 export interface FanOut {
   /** Returns at once. Events that are committed before the next pass share it. */
   soon(): void;
   /** One pass at once; the rest follows soon. */
   round(): Promise<void>;
+  /** Before a list of deliveries: makes those of the organization's committed events, unless its backlog is long. */
+  catchUp(organizationId: string): Promise<void>;
   /** Makes the deliveries of all committed events. Pauses only while another process has the lock. */
   drain(): Promise<void>;
 }
@@ -21,6 +23,8 @@ const intervalMs = 50;
 const pauseFactor = 3;
 /** Between tries for a lock that another session holds; the first is `intervalMs`, and each is twice the one before. */
 const maxRetryMs = 1_600;
+/** Passes that a list of deliveries waits for. */
+const maxCatchUp = 5;
 
 export interface FanOutDeps {
   readonly db: Db;
@@ -81,6 +85,12 @@ export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
     soon,
     async round() {
       if (await pass()) soon();
+    },
+    async catchUp(organizationId) {
+      for (let passes = 0; passes < maxCatchUp; passes += 1) {
+        if (!(await hasEvents(db, organizationId)) || !(await pass())) return;
+        await pause(intervalMs);
+      }
     },
     async drain() {
       while (await pass()) if (retryMs > intervalMs) await untilPauseEnds();

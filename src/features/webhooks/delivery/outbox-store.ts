@@ -95,6 +95,14 @@ export const fanOut = (db: Queryable): Promise<FanOutResult> =>
              case when exists (select from delivered) then pg_notify(${channel}::text, '') end as notified`),
   );
 
+export async function hasEvents(db: Queryable, organizationId: string): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'webhooks.hasEvents',
+    sql`select exists (select from webhook_outbox where organization_id = ${organizationId}) as found`,
+  );
+  return found;
+}
+
 /** For how many seconds the oldest event has waited; 0 when none does. */
 export async function findOldestEvent(db: Queryable, now: number): Promise<number> {
   const { seconds } = await db.one<{ seconds: number }>(

@@ -76,7 +76,18 @@ const refuseBorrowedWrite = (caller: Caller): void =>
 const maxDeletedAtOnce = 10_000;
 
 export function createWebhookService(deps: WebhookDeps): WebhookService {
-  const { db, clock, ids, ledger, vault, presence, enabled, secretOverlapSeconds, lockOrganization } = deps;
+  const {
+    db,
+    clock,
+    ids,
+    ledger,
+    vault,
+    presence,
+    enabled,
+    secretOverlapSeconds,
+    lockOrganization,
+    catchUp,
+  } = deps;
 
   const record = (
     tx: Tx,
@@ -204,7 +215,8 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
     },
 
     async deliveries(caller, id, query) {
-      const { id: subscriptionId } = await requireSubscription(db, caller, id);
+      const { id: subscriptionId, organization_id } = await requireSubscription(db, caller, id);
+      await catchUp(organization_id);
       const { deliveries, total } = await listDeliveries(db, subscriptionId, timeRangeOf(query), query);
       return { deliveries, total, limit: query.limit, offset: query.offset };
     },
