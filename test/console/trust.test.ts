@@ -16,7 +16,9 @@ import { createResourceRows } from '../support/scenarios/resources/resource-rows
 const server = await startConsole({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const issuer = await startIssuer(server.clock);
 const { insertResource, setGrant } = createResourceRows(server);
-const hostile = '<img src=x onerror="document.title=\'owned\'">\u202Egnp.exe';
+/** Names cannot have the bidirectional characters that other texts have. */
+const hostileName = '<img src=x onerror="document.title=\'owned\'">';
+const hostile = `${hostileName}\u202Egnp.exe`;
 const policiesUrl = '/api/v1/oidc/trust-policies';
 
 const tenantOf = () => createTenant(server, { planTier: 'enterprise' });
@@ -265,7 +267,10 @@ browserTest('edit, disable, enable and delete', async (t) => {
 browserTest('filters are in the address; hostile names are text; rows open with the keyboard', async (t) => {
   const tenant = await tenantOf();
   const { agentId } = await agentOf(tenant, 'filtered@trust.example');
-  await policyOf(tenant, agentId, { name: hostile, conditions: [{ claim: hostile, operator: 'exists' }] });
+  await policyOf(tenant, agentId, {
+    name: hostileName,
+    conditions: [{ claim: hostile, operator: 'exists' }],
+  });
   await policyOf(tenant, agentId, { name: 'Off', subject: 'x'.repeat(1000), status: 'disabled' });
   const page = await server.open(t, '/trust', { as: tenant, width: 1440 });
   await page.getByRole('row').nth(2).waitFor();
@@ -287,12 +292,12 @@ browserTest('federation partners: add, change and remove; for the operator only'
   await page.getByRole('heading', { name: 'No federation partners' }).waitFor();
   await page.getByRole('button', { name: 'Add partner' }).first().click();
   const form = dialog(page, 'Add partner');
-  await form.getByLabel('Name').fill(hostile);
+  await form.getByLabel('Name').fill(hostileName);
   await form.getByLabel('Issuer').fill('not an address');
   await form.getByLabel('Address of its keys').fill('https://idp.partner.example/jwks');
   await form.getByRole('button', { name: 'Add', exact: true }).click();
   await form.getByRole('alert').waitFor();
-  assert.equal(await form.getByLabel('Name').inputValue(), hostile);
+  assert.equal(await form.getByLabel('Name').inputValue(), hostileName);
   await form.getByLabel('Issuer').fill('https://idp.partner.example');
   await form.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByRole('cell', { name: '<img src=x' }).click();

@@ -103,7 +103,7 @@ browserTest('an empty list; a subscription made with grouped events; its secret 
 browserTest(
   'a failing receiver: the response and the time of the next retry; a replay delivers it',
   async (t) => {
-    let answer = answering(500, `${hostile}\n{"error":"bad signature"}`);
+    let answer = answering(500, `${hostile}\u202egnp.exe\n{"error":"bad signature"}`);
     const receiver = await startReceiver((...all) => answer(...all));
     const owner = await tenant();
     const { id } = await subscribe(owner, receiver.url);
