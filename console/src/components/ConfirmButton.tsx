@@ -41,7 +41,7 @@ export interface ConfirmButtonProps extends ButtonProps {
 
 /**
  * A button that signs in, or that ends or publishes something. It works when the person has seen the dialog for a second, and not by a
- * key that was held down before. It can have the focus meanwhile, so it is no disabled button for the browser.
+ * key that was held down before. It can have the focus during this time, so it is no disabled button for the browser.
  */
 export function ConfirmButton({ onClick, type = 'button', label, ...rest }: ConfirmButtonProps) {
   const seen = useHasBeenSeen();

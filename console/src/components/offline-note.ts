@@ -1,4 +1,4 @@
-/** Ended tokens end at once for introspection only: an offline verifier asks nobody. `seconds`: the token lifetime of one API. */
+/** Ended tokens end at once for introspection only: an offline verifier does not ask us. `seconds`: the token lifetime of one API. */
 export const offlineNote = (seconds?: number): string =>
   `An API that verifies tokens offline accepts them until they expire: ${
     seconds === undefined

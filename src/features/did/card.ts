@@ -66,7 +66,7 @@ export const a2aCard = (
 
 /**
  * The classes of OASF's skill catalogue that a capability names, such as `text_classification:topic_labeling`. Usually none: we sign
- * the record, so it must not state what nobody said of the agent. The annotations have its own type and capabilities.
+ * the record, so it states only facts that were given for the agent. The annotations have its own type and capabilities.
  */
 const namedSkills = ({ capabilities }: AgentFacts): OasfRecord['skills'] =>
   Object.values(oasfSkills).filter(({ name }) => capabilities.includes(name.split('/').slice(-2).join(':')));

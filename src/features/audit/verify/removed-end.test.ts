@@ -122,7 +122,7 @@ describe('after a restart', () => {
     assert.match(one.stdout + one.stderr, /NOT INTACT.*this chain ends before it/s);
   });
 
-  it('links the chain of an organization that is created meanwhile', async () => {
+  it('links the chain of an organization that is created later', async () => {
     const { t, victim, attack, restart } = await prepare();
     await attack(events(victim) + segments(victim));
     const restarted = await restart();
