@@ -4,6 +4,7 @@
  * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
 import { isoTime } from '../../kernel/clock.ts';
+import { createPace } from '../../kernel/concurrency/pace.ts';
 import { createFanOut } from './delivery/fan-out.ts';
 import { findOldestDue } from './delivery/lease-store.ts';
 import { createOutboxListener } from './delivery/outbox.ts';
@@ -41,9 +42,10 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
         await findOldestEvent(deps.db, deps.clock.now()),
       ),
     );
-  const worker = createWorker(deps);
+  const pace = createPace(deps);
+  const worker = createWorker(deps, pace);
   const presence = createSubscriberPresence(deps);
-  const fanOut = createFanOut(deps);
+  const fanOut = createFanOut({ ...deps, pace });
   return {
     listener: createOutboxListener(deps.settings.enabled, presence, fanOut),
     presence,

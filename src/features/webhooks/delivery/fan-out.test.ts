@@ -216,6 +216,7 @@ describe('the fan-out', () => {
     const waiting = createFanOut({
       db: t.app.db,
       log: createLog({ level: 'fatal' }),
+      pace: (portion) => portion(),
       elapsed: () => now,
       async pause(milliseconds) {
         pauses.push(milliseconds);

@@ -3,6 +3,7 @@
  * finds the events that a killed process has left. Not in the event's own transaction: there each subscription would make the commit
  * longer, for all organizations of the batch.
  */
+import type { Pace } from '../../../kernel/concurrency/pace.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import { fanOut, hasEvents } from './outbox-store.ts';
@@ -29,12 +30,13 @@ const maxCatchUp = 5;
 export interface FanOutDeps {
   readonly db: Db;
   readonly log: Log;
+  readonly pace: Pace;
   /** Milliseconds of a monotonic clock. */
   elapsed(): number;
   pause(milliseconds: number): Promise<void>;
 }
 
-export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
+export function createFanOut({ db, log, pace, elapsed, pause }: FanOutDeps): FanOut {
   let requested = false;
   let running = false;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -46,7 +48,7 @@ export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
     const startedAt = elapsed();
     let minPauseMs = intervalMs;
     try {
-      const { isLocked, hasMore } = await fanOut(db);
+      const { isLocked, hasMore } = await pace(() => fanOut(db));
       if (!isLocked) minPauseMs = retryMs;
       retryMs = isLocked ? intervalMs : Math.min(retryMs * 2, maxRetryMs);
       return !isLocked || hasMore;

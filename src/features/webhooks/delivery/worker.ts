@@ -3,7 +3,7 @@
  * for them, so a slow endpoint does not delay a round. When a worker dies, its leases expire and another worker sends the jobs.
  */
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
-import { createPace, nextTurn } from '../../../kernel/concurrency/pace.ts';
+import { nextTurn, type Pace } from '../../../kernel/concurrency/pace.ts';
 import type { DeliveryDeps } from '../deps.ts';
 import { createAttempt } from './attempt.ts';
 import { inDeliverySpan } from './delivery-span.ts';
@@ -29,22 +29,21 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-export function createWorker(deps: DeliveryDeps): Worker {
+export function createWorker(deps: DeliveryDeps, pace: Pace): Worker {
   const { db, clock, ids, log, metrics, settings, countDelivery } = deps;
   const attempt = createAttempt(deps);
-  const pace = createPace(deps.requests, deps.elapsed);
   const scheduler = createEndpointScheduler(settings.concurrency);
   const inFlight = new Set<Promise<void>>();
   let stopping = false;
   /** The shutdown grace is over: results of sends that are cut off now are not recorded. */
   let abandoned = false;
   let wake = () => {};
-  let isTurnFull = false;
+  let isStarting = false;
 
   const recordResult = createBatcher({
     name: 'webhooks.record-results',
     run: async (results: readonly AttemptResult[]) => {
-      const recorded = await recordResults(db, results);
+      const recorded = await pace(() => recordResults(db, results));
       return results.map(({ job }) => recorded.has(job.deliveryId));
     },
     maxBatch: 100,
@@ -127,8 +126,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
     }
   };
 
-  const startNext = () => {
-    if (stopping || isTurnFull) return;
+  const startSome = (): number => {
     let started = 0;
     for (const job of scheduler.next()) {
       const delivery = inDeliverySpan(job, () => deliver(job));
@@ -137,23 +135,36 @@ export function createWorker(deps: DeliveryDeps): Worker {
       started += 1;
       if (started === maxStartsPerTurn) break;
     }
-    isTurnFull = started > 0;
-    if (isTurnFull)
-      pace(() => {
-        isTurnFull = false;
-        startNext();
+    return started;
+  };
+
+  const startNext = () => {
+    if (!stopping && !isStarting) void startAll();
+  };
+
+  const startAll = async () => {
+    isStarting = true;
+    while (isStarting)
+      await pace(async () => {
+        isStarting = !stopping && startSome() > 0;
+        if (isStarting) await nextTurn();
       });
   };
 
-  const round = async () => {
+  const lease = async (): Promise<number> => {
     const requested = scheduler.capacity();
     if (stopping || requested.capacity <= 0) return 0;
     const now = clock.now();
     const leaseExpiresAt = now + settings.timeoutMs + leaseMarginMs;
     const jobs = await leaseDue(db, { ...requested, now, leaseExpiresAt, leaseId: ids.uuid() });
     scheduler.enqueue(requested, jobs, now);
-    startNext();
     return jobs.length;
+  };
+
+  const round = async () => {
+    const leased = await pace(lease);
+    startNext();
+    return leased;
   };
 
   return {
@@ -162,7 +173,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
       for (;;) {
         const leased = await round();
         // Queued jobs start soon.
-        while (isTurnFull) await nextTurn();
+        while (isStarting) await nextTurn();
         if (leased === 0 && inFlight.size === 0) return;
         if (inFlight.size > 0) await (leased > 0 ? Promise.race(inFlight) : Promise.all(inFlight));
       }
