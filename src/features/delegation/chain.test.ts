@@ -8,6 +8,7 @@ import {
   createDelegationClient,
   type IssuedDelegation,
 } from '../../../test/support/scenarios/delegations.ts';
+import { type Link, statusOf } from './chain.ts';
 import { createPurgeLoop } from './loops.ts';
 
 const t = await startApp();
@@ -464,5 +465,14 @@ describe('links that expired long ago', () => {
     await prune(91);
     assert.equal(await left(), 0);
     assert.equal(await listAgents(String(links[2]?.token)), '401 UNAUTHORIZED');
+  });
+});
+
+describe('the status of a link', () => {
+  it('is expired from the millisecond of its expiry on', () => {
+    const expiresAt = '2026-01-01T00:00:00.000Z';
+    const link = { revokedAt: null, expiresAt } as Link;
+    const end = Date.parse(expiresAt);
+    assert.deepEqual([statusOf(link, end - 1), statusOf(link, end)], ['active', 'expired']);
   });
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt, exportJWK, SignJWT } from 'jose';
+import pg from 'pg';
 import { startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 import { assertionType } from './clients/client-proof.ts';
 
@@ -170,12 +172,34 @@ describe('private_key_jwt', () => {
       for (const { json } of answers.filter(({ status }) => status === 200)) {
         assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 401);
       }
-      await Promise.all([
+      const [replaced] = await Promise.all([
         t.call('PUT', `${path}/keys`, { token: operator, payload: { keys: [] } }),
         inFlight(),
       ]);
+      assert.equal(replaced.status, 200);
       assert.equal((await inFlight()).status, 401);
       await t.call('PUT', `${path}/keys`, { token: operator, payload: { keys } });
+    }
+  });
+  it('401 invalid_client for an assertion whose key is replaced between its verification and the issue', async () => {
+    const other = await keyedAgent();
+    const holder = new pg.Client({ connectionString: t.databaseUrl });
+    await holder.connect();
+    try {
+      const { rows } = await holder.query('select pg_backend_pid() as pid');
+      await holder.query('begin');
+      // Not visible to the verification, which reads without a lock.
+      await holder.query('update agents set public_keys = $2 where agent_id = $1', [other, '[]']);
+      const answer = ask(await sign(claims({ iss: other, sub: other })));
+      await until('the issue waits for the change', async () => {
+        const waiting = 'select from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
+        return (await t.sql(waiting, [rows[0].pid])).length > 0 || undefined;
+      });
+      await holder.query('commit');
+      const { status, json } = await answer;
+      assert.deepEqual([status, json.error], [401, 'invalid_client']);
+    } finally {
+      await holder.end();
     }
   });
   it('401 once the key has been replaced; 403 unauthorized_client while the agent is suspended', async () => {

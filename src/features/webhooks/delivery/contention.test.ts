@@ -11,7 +11,7 @@ import type { Queryable } from '../../../kernel/data/db.ts';
 import type { Sql } from '../../../kernel/data/sql.ts';
 import { leaseDue } from './lease-store.ts';
 
-const t = await startWebhookApp();
+const t = await startWebhookApp({ WEBHOOK_WORKER_CONCURRENCY: '1' });
 const { agentIn } = await createMatrixFixture(t);
 const url = 'https://receiver.invalid/';
 
@@ -101,6 +101,27 @@ describe('a lease', () => {
       receiver.received.map(({ headers }) => headers['x-service-event']),
       ['webhook.test'],
     );
+  });
+});
+
+describe('a leased delivery that waited for its turn', () => {
+  it('is not sent when its lease could expire meanwhile; another lease sends it', async () => {
+    const answered = Promise.withResolvers<void>();
+    const receiver = await startReceiver(async (_request, response) => {
+      await answered.promise;
+      response.writeHead(204).end();
+    });
+    const { id } = await t.subscribe(receiver.url);
+    await t.insertDeliveries(id, 2);
+    const draining = t.drain();
+    await until('the first is sent', async () => receiver.received.length > 0 || undefined);
+    t.clock.advance(8_000);
+    answered.resolve();
+    await draining;
+    assert.equal(receiver.received.length, 1);
+    t.clock.advance(60_000);
+    await t.drain();
+    assert.equal(receiver.received.length, 2);
   });
 });
 
