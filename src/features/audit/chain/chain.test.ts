@@ -5,6 +5,7 @@ import { environment, execute, startApp } from '../../../../test/support/harness
 import {
   auditLinks,
   canonical,
+  createAttacker,
   createTamperSession,
   recordEvents,
 } from '../../../../test/support/scenarios/audit-log.ts';
@@ -291,6 +292,34 @@ describe('an event that the service did not write', () => {
       end();
       await older.ended;
     });
+
+  it('200, verified false: a sealed row that is moved to another organization with its text; it is never linked', async () => {
+    const [source, target] = [t.app.ids.uuid(), t.app.ids.uuid()];
+    for (const organizationId of [source, target]) await recordEvents(t, organizationId, 3);
+    assert.equal((await t.app.audit.verify(target)).finding, undefined);
+    const [moved] = await t.sql<Record<string, unknown>>(
+      `select *, ${canonical} as canonical from audit_events where organization_id = $1 limit 1`,
+      [source],
+    );
+    const { run } = createAttacker(t);
+    await run('delete from audit_events where event_id = $1', [moved?.event_id]);
+    await t.sql(
+      `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
+                                 occurred_at, canonical, seal)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        moved?.event_id,
+        target,
+        ...['agent_id', 'action', 'outcome', 'ip_address', 'user_agent'].map((column) => moved?.[column]),
+        JSON.stringify(moved?.metadata),
+        ...['occurred_at', 'canonical', 'seal'].map((column) => moved?.[column]),
+      ],
+    );
+    const { checked, finding } = await t.app.audit.verify(target);
+    assert.deepEqual([checked, finding?.eventId], [3, moved?.event_id]);
+    const linked = await t.sql(`select from ${auditLinks} link where organization_id = $1`, [target]);
+    assert.equal(linked.length, 3);
+  });
 
   it('200, verified false: a copy of a sealed row with the year before Christ; it is never linked', async () => {
     // The year before Christ may have no such day.
