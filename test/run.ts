@@ -1,5 +1,5 @@
 /**
- * `npm test [-- files…]` and `npm run test:quick`: starts a real PostgreSQL, migrates a template database that every test
+ * `npm test [-- files…]`, `npm run test:quick` and `npm run test:all`: starts a real PostgreSQL, migrates a template database that every test
  * file clones, runs the tests with node:test, prints each file when it ends, and reports the skipped tests with reasons.
  * REQUIRE_ALL=1 turns a skip into a failure.
  */
@@ -64,6 +64,7 @@ try {
     TEST_PUBLIC_KEY: publicPem,
     TEST_SKIPS: skips,
     TEST_PORTS: ports,
+    TEST_REPETITIONS: process.argv.includes('--extended') ? 'many' : (process.env.TEST_REPETITIONS ?? 'few'),
     NODE_ENV: 'test',
   });
 } finally {

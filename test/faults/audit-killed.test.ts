@@ -13,12 +13,13 @@ import {
   startServe,
   untilHealthy,
 } from '../support/programs.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { auditLinks } from '../support/scenarios/audit-log.ts';
 
-const kills = 20;
+const kills = repetitions(5, 20);
 const clients = 12;
 /** Tokens issued by the last kill; docs/performance.md reports a run with AUDIT_EVENTS=100000. */
-const events = Number(process.env.AUDIT_EVENTS || 2_000);
+const events = Number(process.env.AUDIT_EVENTS || repetitions(500, 2_000));
 /** Long enough for larger runs. */
 const timeout = 3_600_000;
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../support/harness.ts';
 import { authorityFile, startReceiver } from '../support/peers/receivers.ts';
 import { freePort, type Program, startCountersign, until } from '../support/programs.ts';
+import { repetitions } from '../support/repetitions.ts';
 import { startWebhookApp, type WebhookApp } from '../support/scenarios/webhooks.ts';
 
 const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '60000' };
@@ -152,8 +153,8 @@ test('a replay of many deliveries continues after kills of the worker: all are s
 });
 
 /** Larger with WEBHOOK_TEST_DELIVERIES=100000 WEBHOOK_TEST_KILLS=20. */
-const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 2_500);
-const kills = Number(process.env.WEBHOOK_TEST_KILLS || 4);
+const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || repetitions(1_000, 2_500));
+const kills = Number(process.env.WEBHOOK_TEST_KILLS || repetitions(2, 4));
 const receivers = 20;
 /** Long enough for larger runs. */
 const timeout = 3_600_000;

@@ -59,18 +59,55 @@ const slowest = [
   'src/kernel/http/input/allowed-methods.test.ts',
 ];
 
-/** These install packages or build with another compiler, so they need a network: `npm run test:all`, not `npm test`. */
-const installing = new Set([
+/** `npm run test:all` runs these, not `npm test`. */
+const extended = new Set([
+  // Install packages or use other compilers.
   'sdk/typescript/test/package.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
+  'test/scaffold/escapers.test.ts',
   'test/scaffold/go.test.ts',
   'test/scaffold/java.test.ts',
   'test/scaffold/python.test.ts',
   'test/scaffold/rust.test.ts',
   'test/scaffold/typescript.test.ts',
   'test/sdk/python.test.ts',
+  // Need brokers, proxies, poolers or other servers.
+  'src/adapters/brokers/brokers.test.ts',
+  'src/features/streams/streams.test.ts',
+  'test/deploy/compose-kafka.test.ts',
+  'test/deploy/compose-run.test.ts',
+  'test/deploy/doctor.test.ts',
+  'test/deploy/hardening.test.ts',
+  'test/deploy/monitoring.test.ts',
+  'test/deploy/pgbouncer.test.ts',
+  'test/deploy/proxies.test.ts',
+  'test/faults/streams-killed.test.ts',
+  'test/openapi/fuzz.test.ts',
+  // Clusters and their failover.
+  'src/adapters/kv/redis-failover.test.ts',
+  'src/adapters/postgres/hosts.test.ts',
+  'test/deploy/helm-pods.test.ts',
+  'test/deploy/postgres-failover.test.ts',
+  'test/deploy/redis-failover.test.ts',
+  // Upgrades, restores and rotations of keys under load.
+  'test/deploy/backup.test.ts',
+  'test/processes/encryption-key-rotation.test.ts',
+  'test/processes/key-rotation.test.ts',
+  'test/processes/upgrade.test.ts',
+]);
+
+/** Both commands run these: `npm run test:all` with many repetitions. */
+const repeated = new Set([
+  'src/features/delegation/random-trees.test.ts',
+  'src/features/delegation/resource-trees.test.ts',
+  'src/features/resources/random-grants.test.ts',
+  'src/features/resources/random-tokens.test.ts',
+  'src/features/tokens/assertion.test.ts',
+  'test/faults/audit-killed.test.ts',
+  'test/faults/webhooks-killed.test.ts',
+  'test/races.test.ts',
 ]);
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
@@ -88,7 +125,7 @@ const isQuick = (file: string) =>
   rules.includes(file) ||
   ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
 
-/** `--quick`, `--installing`, or the files to run; without any, all files that need no network. */
+/** `--quick`, `--extended`, or the files to run; without any, all that `npm test` runs. */
 export function selectFiles(args: readonly string[]): string[] {
   return select(args).toSorted((a, b) => rank(a) - rank(b));
 }
@@ -97,7 +134,9 @@ function select(args: readonly string[]): readonly string[] {
   const files = args.filter((arg) => !arg.startsWith('--'));
   if (files.length > 0) return files;
   if (args.includes('--quick')) return all().filter(isQuick);
-  return all().filter((file) => installing.has(file) === args.includes('--installing'));
+  return all().filter((file) =>
+    args.includes('--extended') ? extended.has(file) || repeated.has(file) : !extended.has(file),
+  );
 }
 
 const rank = (file: string) => (isSlow(file) ? slowest.indexOf(file) : slowest.length);

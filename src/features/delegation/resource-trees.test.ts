@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
+import { repetitions } from '../../../test/support/repetitions.ts';
 import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import {
   createResourceRows,
@@ -190,7 +191,7 @@ describe('random trees of delegations for resources', () => {
         deepest = Math.max(deepest, ...depths);
         refusals += refused;
       }),
-      { numRuns: 20, interruptAfterTimeLimit: 120_000 },
+      { numRuns: repetitions(6, 20), interruptAfterTimeLimit: 120_000 },
     );
     assert.ok(
       tokens > 30 && deepest > 2 && refusals > 10,

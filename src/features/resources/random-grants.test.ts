@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
+import { repetitions } from '../../../test/support/repetitions.ts';
 import {
   createResourceChanges,
   expectedOf,
@@ -39,7 +40,7 @@ it('one after the other, every answer and every grant is as the model says', asy
       await remove(resourceId);
       assert.equal((await storedGrants(resourceId)).size, 0);
     }),
-    { numRuns: 40 },
+    { numRuns: repetitions(10, 40) },
   );
 });
 
@@ -65,6 +66,6 @@ it('all at once, no grant exceeds the resource or the share', async () => {
       assert.deepEqual(beyond, []);
       await remove(resourceId);
     }),
-    { numRuns: 20 },
+    { numRuns: repetitions(6, 20) },
   );
 });
