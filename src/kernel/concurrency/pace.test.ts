@@ -31,13 +31,14 @@ describe('background work', () => {
     return name;
   };
 
-  it('starts at once without requests', async () => {
+  it('starts at once with a few requests', async () => {
+    requests.count += 9;
     await Promise.all([pace(portion('first', 10)), pace(portion('second', 10))]);
     assert.deepEqual([started, pauses.length], [['first', 'second'], 0]);
   });
 
-  it('runs one portion at a time while requests come, and rests three times as long as it took', async () => {
-    requests.count += 1;
+  it('runs one portion at a time while many requests come, and rests three times as long as it took', async () => {
+    requests.count += 10;
     const first = pace(portion('first', 10));
     const second = pace(portion('second', 20));
     assert.equal(await first, 'first', 'its caller does not wait for the rest');
@@ -49,7 +50,7 @@ describe('background work', () => {
   });
 
   it('rests for a second at most', async () => {
-    requests.count += 1;
+    requests.count += 10;
     const waiting = pace(async () => {
       now += 900;
     });
@@ -58,7 +59,7 @@ describe('background work', () => {
   });
 
   it('goes on after a portion that failed', async () => {
-    requests.count += 1;
+    requests.count += 10;
     const failing = pace(() => Promise.reject(new Error('no connection')));
     const next = pace(portion('next', 1));
     await assert.rejects(failing, /no connection/);
@@ -66,11 +67,22 @@ describe('background work', () => {
     assert.equal(await next, 'next');
   });
 
-  it('starts at once again a second after the last request', async () => {
-    requests.count += 1;
+  it('starts at once again two seconds after the last requests', async () => {
+    requests.count += 10;
     await pace(portion('paced', 1));
+    pauses[0]?.end();
     now += 1_001;
-    await pace(portion('unpaced', 1));
-    assert.deepEqual(started, ['paced', 'unpaced']);
+    await pace(portion('still paced', 1));
+    assert.equal(pauses.length, 2);
+    now += 1_001;
+    await pace(portion('at once', 1));
+    assert.equal(pauses.length, 2);
+  });
+
+  it('starts at once when the requests came over a long time', async () => {
+    requests.count += 10;
+    now += 60_000;
+    await pace(portion('at once', 1));
+    assert.equal(pauses.length, 0);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Paces background work in a process that also serves requests. The work is done in small portions. While requests come, one portion
+ * Paces background work in a process that also serves requests. The work is done in small portions. While many requests come, one portion
  * runs at a time, and after each the work rests for a multiple of the portion's duration, so that most of the time of the process and
- * of the database is left to requests, however slow the machine is. Without requests portions run at once.
+ * of the database is left to requests, however slow the machine is. Otherwise portions run at once.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
@@ -20,8 +20,9 @@ export type Pace = <T>(portion: () => Promise<T>) => Promise<T>;
 const restFactor = 3;
 /** A portion that had to wait, for example for a lock, delays the others no longer than this. */
 const maxRestMs = 1_000;
-/** The work rests as long as the last request is not older. */
-const recentMs = 1_000;
+/** The process counts as busy from this many requests in a second on: probes and a few calls do not slow the work down. */
+const busyRequests = 10;
+const windowMs = 1_000;
 
 export interface PaceDeps {
   readonly requests: ServedRequests;
@@ -31,20 +32,23 @@ export interface PaceDeps {
 }
 
 export function createPace({ requests, elapsed, pause }: PaceDeps): Pace {
-  let seen = requests.count;
-  let seenAt = Number.NEGATIVE_INFINITY;
+  let window = { startedAt: elapsed(), count: requests.count };
+  let wasBusy = false;
   let previous = Promise.resolve();
 
-  const isServing = (): boolean => {
-    if (requests.count !== seen) {
-      seen = requests.count;
-      seenAt = elapsed();
+  /** In this second or the one before. */
+  const isBusy = (): boolean => {
+    const age = elapsed() - window.startedAt;
+    const isBusyNow = age < 2 * windowMs && requests.count - window.count >= busyRequests;
+    if (age >= windowMs) {
+      wasBusy = isBusyNow;
+      window = { startedAt: elapsed(), count: requests.count };
     }
-    return elapsed() - seenAt <= recentMs;
+    return isBusyNow || wasBusy;
   };
 
   return async (portion) => {
-    if (!isServing()) return portion();
+    if (!isBusy()) return portion();
     const { promise: rested, resolve: endRest } = Promise.withResolvers<void>();
     const turn = previous;
     previous = rested;
@@ -54,7 +58,7 @@ export function createPace({ requests, elapsed, pause }: PaceDeps): Pace {
       return await portion();
     } finally {
       const restMs = Math.min(maxRestMs, restFactor * (elapsed() - startedAt));
-      void pause(isServing() ? restMs : 0).then(endRest);
+      void pause(isBusy() ? restMs : 0).then(endRest);
     }
   };
 }
