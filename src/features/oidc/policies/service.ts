@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../../contract/events.ts';
 import { scopes } from '../../../contract/scopes.ts';
-import { type Caller, isOperator, missingRole, refuseOwnAgent, tenantOf } from '../../../kernel/caller.ts';
+import { type Caller, isOperator, missingRole, tenantOf } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
+import { refuseOwnAgent } from '../../../kernel/provisioned-proofs.ts';
 import type { OidcDeps, PolicyAgent } from '../deps.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
 import { policyKeysOf } from './lookup-keys.ts';
@@ -68,7 +69,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     const agent = await lockAgent(tx, caller, found.agentId);
     // Before any comparison: a workload changes no policy of its own agent, not even to take something away.
-    refuseOwnAgent(caller, agent.agentId);
+    await refuseOwnAgent(tx, caller, agent.agentId);
     const policy = (await lockPolicyExclusive(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     return { policy, agent };
   };
