@@ -33,7 +33,8 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: OidcDeps): PolicyService {
-  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, roleOf, findGrant } = deps;
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, endDelegationsOf, roleOf, findGrant } =
+    deps;
 
   const record = (
     tx: Tx,
@@ -166,6 +167,8 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await updatePolicy(tx, after, policyKeysOf(after));
+        if (after.status === 'disabled') await endDelegationsOf(tx, caller, after.policyId);
+        else if (changed.includes('scopes')) await endDelegationsOf(tx, caller, after.policyId, after.scopes);
         await record(tx, caller, 'trust_policy.updated', after, { changed });
         return after;
       }),
@@ -174,6 +177,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
       await db.transaction(async (tx) => {
         const { policy } = await lockAgentAndPolicy(tx, caller, policyId);
         await deletePolicy(tx, policy.policyId);
+        await endDelegationsOf(tx, caller, policy.policyId);
         await record(tx, caller, 'trust_policy.deleted', policy);
       });
     },
