@@ -1,8 +1,9 @@
 /** Delegations that a workload makes by a token of a trust policy: they end with the token and with the policy. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
-import { type Answer, startApp } from '../../../test/support/harness.ts';
+import { type Answer, keepOpen, startApp } from '../../../test/support/harness.ts';
 import {
   createDelegationClient,
   type IssuedDelegation,
@@ -11,6 +12,8 @@ import {
 } from '../../../test/support/scenarios/delegations.ts';
 import { outcome } from '../../../test/support/scenarios/resources/resources.ts';
 import { createTrustClient } from '../../../test/support/scenarios/trust.ts';
+import { lockExclusive } from '../../kernel/data/locks.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '100000' });
 const { operator, createPolicy, exchange, patch } = await createTrustClient(t);
@@ -121,6 +124,24 @@ describe('a delegation by a token of a trust policy', () => {
       const created = delegate(workload.token, { delegateeId: bob.agentId, scopes: lent });
       assert.equal(await outcomeOf(created), expected[what], what);
     }
+  });
+
+  it('403 FORBIDDEN when the policy is disabled while the request waits', async () => {
+    const { agentId, policyId, token } = await newWorkload();
+    const release = await keepOpen(t, async (tx) => {
+      await lockExclusive(tx, 'agent', [agentId]);
+      await tx.run(
+        'test.disable',
+        sql`update trust_policies set status = 'disabled' where policy_id = ${policyId}`,
+      );
+    });
+    const created = delegate(token, { delegateeId: bob.agentId, scopes: lent });
+    const waits = () =>
+      t.sql(`select 1 from pg_locks where locktype = 'advisory' and not granted
+             and database = (select oid from pg_database where datname = current_database())`);
+    for (let tries = 0; tries < 200 && (await waits()).length === 0; tries += 1) await sleep(25);
+    await release();
+    assert.equal(await outcomeOf(created), '403 FORBIDDEN');
   });
 
   it("403 FORBIDDEN for the delegatee that changes, disables or deletes a policy of the delegator's agent", async () => {
