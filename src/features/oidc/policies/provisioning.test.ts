@@ -99,6 +99,22 @@ describe('an agent that a workload created', () => {
     }
   });
 
+  it("403 FORBIDDEN for a field of the workload's agent that its tokens carry as a claim, also by the workload itself", async () => {
+    const workload = await newWorkload();
+    const puppet = await provision(workload.token);
+    const other = await agentIn(home);
+    const { resourceId } = await resource(owner, { claims: ['owner'] });
+    for (const { agentId } of [workload, other])
+      await succeed('PUT', `/agents/${agentId}/grants/${resourceId}`, owner.token, { scopes: ['refund'] });
+    const rename = async ({ agentId }: { agentId: string }, token: string) =>
+      outcome(await call('PATCH', `/agents/${agentId}`, token, { owner: randomUUID() }));
+    for (const token of [workload.token, puppet.token]) {
+      assert.equal(await rename(workload, token), '403 FORBIDDEN');
+      assert.equal(await rename(other, token), '200');
+    }
+    assert.equal(await rename(workload, owner.token), '200');
+  });
+
   it('403 FORBIDDEN for a role of the agent', async () => {
     const workload = await newWorkload();
     const puppet = await provision(workload.token);
