@@ -78,7 +78,7 @@ const giveCredential = ({ agentId }: { agentId: string }, token: string) =>
   call('POST', `/agents/${agentId}/credentials`, token);
 
 /** With the token, neither a credential nor the end of a policy of the workload's agent is possible. */
-const assertRefused = async (workload: Workload, token: string, what?: string) => {
+const assertRefused = async (workload: Workload, token: string, what = 'refused') => {
   assert.equal(outcome(await giveCredential(workload, token)), '403 FORBIDDEN', what);
   const ended = await call('DELETE', `${policies}/${workload.policy.policyId}`, token);
   assert.equal(outcome(ended), '403 FORBIDDEN', what);
