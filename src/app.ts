@@ -90,7 +90,8 @@ export async function createApp({
 
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
-    ...[events.cache, events.refusals, events.idempotency, health, reference, discovery],
+    ...[events.cache, events.refusals, events.idempotency, events.provisionedProofs],
+    ...[health, reference, discovery],
     ...[tokens, delegations, agents, credentials, resources, access, organizations, people],
     ...[federation, oidc, tiers, usage, analytics, overview, billing, audit, did, marketplace, compliance],
     ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}, webConsole, instance],

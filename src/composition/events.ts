@@ -19,6 +19,7 @@ import { createVault } from '../kernel/data/vault.ts';
 import { envelopeOf } from '../kernel/delivery/envelope.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
 import { createLedger } from '../kernel/ledger.ts';
+import { createProvisionedProofsLoop, recordProvisionedProofs } from '../kernel/provisioned-proofs.ts';
 import { createRecordRefusal, createRefusalsLoop } from '../kernel/refusals.ts';
 import type { Foundations } from './foundations.ts';
 import { openStreaming } from './open.ts';
@@ -71,6 +72,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       audit.listener,
       usage.planListener,
       revokeChainsWithAgent,
+      recordProvisionedProofs,
       later.sessions,
       later.listings,
       idempotency.listener,
@@ -82,10 +84,11 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     ],
   });
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
+  const provisionedProofs = { loops: [createProvisionedProofsLoop({ db, clock })] };
   const recordRefusal = createRecordRefusal({ db, ledger, metrics });
   return {
     ...{ audit, eventStream, usage, cache, statuses, streams, vault, deliveries },
-    ...{ idempotency, ledger, refusals, recordRefusal },
+    ...{ idempotency, ledger, refusals, provisionedProofs, recordRefusal },
   };
 }
 

@@ -9,7 +9,12 @@ import { createDelegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import type { Oidc } from '../features/oidc/deps.ts';
-import { clientRefusalCodes, createOidc, grantRefusalCodes } from '../features/oidc/feature.ts';
+import {
+  clientRefusalCodes,
+  createOidc,
+  findPolicyPower,
+  grantRefusalCodes,
+} from '../features/oidc/feature.ts';
 import type { Tokens } from '../features/tokens/deps.ts';
 import { createTokens } from '../features/tokens/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
@@ -51,6 +56,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     lockAgents: agents.lockAll,
     organizationStatusOf: organizations.statusOf,
     isAdmin,
+    findPolicyPower,
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
   });
   const grants = [delegations.grant];
@@ -86,6 +92,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     findEligibility: tokens.findEligibility,
     lockAgent: agents.lock,
     refuseImpersonation,
+    endDelegationsOf: delegations.endOfPolicy,
     roleOf: organizations.roleOf,
   });
   const access = createAccess({

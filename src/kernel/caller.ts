@@ -41,6 +41,8 @@ export interface Caller extends Origin {
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent when the caller authenticated with client credentials or by a session of the console. */
   readonly tokenId?: string | undefined;
+  /** The end of the token, in milliseconds since 1970. */
+  readonly tokenExpiresAt?: number | undefined;
   /** The credential that the token was issued with. */
   readonly credentialId?: string | undefined;
   /** The key that signed the client's assertion (RFC 7638 thumbprint), for a token that was issued for one. */
@@ -62,7 +64,20 @@ export interface Caller extends Origin {
 
 /** The actor of a domain event. Commands that the operator runs on the command line have no agent. */
 export type Actor = Origin &
-  Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation' | 'person' | 'idempotencyKey'>>;
+  Partial<
+    Pick<
+      Caller,
+      | 'agentId'
+      | 'organizationId'
+      | 'credentialId'
+      | 'keyId'
+      | 'trustPolicyId'
+      | 'sessionId'
+      | 'delegation'
+      | 'person'
+      | 'idempotencyKey'
+    >
+  >;
 
 /** Never for a delegated token: the operator's scope cannot be delegated. */
 export const isOperator = (caller: Caller): boolean =>
@@ -95,39 +110,6 @@ export function refuseEscalation(caller: Caller, granted: readonly string[]): vo
     message: `This concerns scopes ${reason}: ${exceeded.join(', ')}.`,
     details: { exceeded },
   });
-}
-
-/**
- * A credential, a key, a trust policy, a grant or a listing of its own agent would last longer than a workload's token and reach
- * further than the trust policy that gave it.
- */
-export function refuseOwnAgent({ trustPolicyId, agentId }: Caller, ownerId: string): void {
-  if (trustPolicyId !== undefined && ownerId === agentId)
-    fail('FORBIDDEN', {
-      message:
-        'A token by a trust policy cannot give its own agent power, or speak for it: use another agent, or a secret or a key of this one.',
-    });
-}
-
-/**
- * Changes to an agent (a credential, a reactivation, a listing) outlive a workload's token and a delegation. A workload may not make
- * them for its own agent. A delegated caller may make them only if its own agent may hold `agents:write`, and never for another agent
- * of its chain: that agent's credential would give tokens without `act`, without expiry and beyond revocation.
- */
-export function refuseLastingPower(caller: Caller, ownerId: string): void {
-  refuseOwnAgent(caller, ownerId);
-  const { delegation, agentId, grantableScopes } = caller;
-  if (!delegation) return;
-  if (ownerId !== agentId && [delegation.subjectId, ...delegation.actorIds].includes(ownerId))
-    fail('FORBIDDEN', {
-      message: 'A delegated token cannot give power to, or speak for, another agent of its own chain.',
-    });
-  if (!grantableScopes.has('agents:write'))
-    fail('FORBIDDEN', {
-      message:
-        'A delegated token can give power to an agent, or speak for it, only if your own agent may hold agents:write.',
-      details: { exceeded: ['agents:write'] },
-    });
 }
 
 /**

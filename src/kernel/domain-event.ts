@@ -24,6 +24,8 @@ export interface DomainEvent {
   readonly countLater?: boolean;
   /** A refusal beyond the limit of kernel/delivery/refusal-events.ts: recorded, but not sent; no part of the audit log. */
   readonly notSent?: true;
+  /** With its proofs, which are no part of the audit log. */
+  readonly actor: Actor;
   /** Of the request that made the change; no part of the audit log. */
   readonly idempotencyKey?: IdempotencyKey;
 }

@@ -50,6 +50,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
       ...(actor.person && { person: personOf(actor.person) }),
       requestId: actor.requestId,
     },
+    actor,
     ...(!isSent && { notSent: true as const }),
     ...(subject.countLater && { countLater: true }),
     ...(actor.idempotencyKey && { idempotencyKey: actor.idempotencyKey }),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Caller, isOperator, refuseEscalation, refuseOwnAgent, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
@@ -11,6 +11,7 @@ import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
+import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import { createAgentCache } from './agent-cache.ts';
 import type { AgentDeps, AgentService } from './deps.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, PublicJwk } from './schema.ts';
@@ -194,7 +195,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
           : requested;
         // Narrowing counts too: the caller could reduce an agent to its own scopes and then give it a secret.
         if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes)) {
-          refuseOwnAgent(caller, before.agentId);
+          await refuseOwnAgent(tx, caller, before.agentId);
           refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
         }
         if (change.rateLimitPerMinute !== undefined)

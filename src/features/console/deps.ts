@@ -81,6 +81,8 @@ export interface NewSession {
   readonly scopes: readonly Scope[];
   /** The session ends with it. */
   readonly credentialId?: string | undefined;
+  /** The key that the client proved to hold; for the ledger. */
+  readonly keyId?: string | undefined;
   /** The session ends with the person too. */
   readonly person?: Person | undefined;
   /** The session whose code begins this one: signing out of it ends both, and this one ends no later. */

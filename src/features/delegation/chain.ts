@@ -20,6 +20,8 @@ export interface Link {
   readonly createdAt: string;
   readonly expiresAt: string;
   readonly revokedAt: string | null;
+  /** The trust policy of the workload that made the link, which ends with it. */
+  readonly trustPolicyId: string | null;
 }
 
 export type Chain = readonly [...Link[], Link];

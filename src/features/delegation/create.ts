@@ -37,7 +37,7 @@ interface ParentReference {
 }
 
 export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
-  const { db, clock, ids, ledger, metrics, issuer, lockAgents, count } = deps;
+  const { db, clock, ids, ledger, metrics, issuer, lockAgents, findPolicyPower, count } = deps;
   const tokens = createDelegationTokens(deps);
   const resolveTarget = createDelegationTargets(deps);
 
@@ -98,9 +98,16 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     return chain;
   };
 
-  /** The end of the new link: it leaves at least one full second for a token. */
-  const expiryOf = (now: number, expiresIn: number, parent: Link | undefined): string => {
-    const expiresAt = Math.min(now + expiresIn * 1000, parent ? Date.parse(parent.expiresAt) : Infinity);
+  /** The end of the new link: no later than its parent's, and for a workload its token's. It leaves a full second for a token. */
+  const expiryOf = (
+    now: number,
+    expiresIn: number,
+    parent: Link | undefined,
+    { trustPolicyId, tokenExpiresAt }: Caller,
+  ): string => {
+    const tokenEnd = trustPolicyId === undefined ? undefined : tokenExpiresAt;
+    const parentEnd = parent && Date.parse(parent.expiresAt);
+    const expiresAt = Math.min(now + expiresIn * 1000, parentEnd ?? Infinity, tokenEnd ?? Infinity);
     if (Math.floor(expiresAt / 1000) <= Math.floor(now / 1000)) fail('DELEGATION_EXPIRED');
     return new Date(expiresAt).toISOString();
   };
@@ -110,6 +117,18 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     if (resource !== undefined || parentToken === undefined || !above) return readAudiences(resource, issuer);
     const [first, ...more] = delegatedAudiences(above, issuer);
     return first === undefined || first === issuer || more.length > 0 ? null : [first];
+  };
+
+  /**
+   * The scopes of a workload's trust policy, as it is now: its token may be older than the last change. The lock of the caller's agent
+   * excludes a change until the commit, and a later change ends the link.
+   */
+  const lendableByPolicy = async (tx: Tx, caller: Caller): Promise<readonly string[] | undefined> => {
+    if (caller.trustPolicyId === undefined) return undefined;
+    const { isActive, scopes } = await findPolicyPower(tx, caller);
+    if (!isActive)
+      fail('FORBIDDEN', { message: 'The trust policy that gave your token is disabled or was deleted.' });
+    return scopes;
   };
 
   /** Refuses a link that could never be redeemed. */
@@ -130,14 +149,21 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
         message:
           'A token of a trust policy cannot lend scopes of a resource: authenticate with a secret or a key of the agent.',
       });
+    const policyScopes = await lendableByPolicy(tx, caller);
     // A grant is the agent's own and is no part of its token. The token of a delegated caller limits it as well.
     const isLimitedByToken = caller.delegation || (!above && target.registered === undefined);
-    const links = [...(isLimitedByToken ? [{ scopes: [...caller.scopes] }] : []), ...(above ?? [])];
+    const links = [
+      ...(isLimitedByToken ? [{ scopes: [...caller.scopes] }] : []),
+      // The scopes of a policy are those of the workload's own tokens. They do not limit the chains of others.
+      ...(policyScopes && !above ? [{ scopes: [...policyScopes] }] : []),
+      ...(above ?? []),
+    ];
     refuseExceeding('scopes', wanted.scopes, delegatedScopes(links, target.heldBySubject));
     return target;
   };
 
   const draftLink = (
+    caller: Caller,
     delegator: ChainAgent,
     { resource, registered }: DelegationTarget,
     wanted: NewDelegation,
@@ -161,8 +187,9 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       purpose: wanted.purpose ?? null,
       allowRedelegation: wanted.allowRedelegation,
       createdAt: new Date(now).toISOString(),
-      expiresAt: expiryOf(now, wanted.expiresIn, parent),
+      expiresAt: expiryOf(now, wanted.expiresIn, parent, caller),
       revokedAt: null,
+      trustPolicyId: caller.trustPolicyId ?? null,
     };
   };
 
@@ -179,7 +206,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       const agents = await lockChainAgents(tx, caller, delegateeId, parent?.subjectId ?? caller.agentId);
       const above = parent && (await lockParent(tx, parent));
       const target = await authorizeTarget(tx, caller, agents, wanted, above);
-      const link = draftLink(agents.delegator, target, wanted, above);
+      const link = draftLink(caller, agents.delegator, target, wanted, above);
       await insertLink(tx, link);
       await ledger.record(tx, caller, 'delegation.created', eventSubject(link));
       tx.afterCommit(() => {

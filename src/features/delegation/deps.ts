@@ -9,6 +9,7 @@ import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
+import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
 import type { LinkStatus } from './store.ts';
 
 export interface ChainAgent {
@@ -37,6 +38,8 @@ export interface DelegationDeps {
   organizationStatusOf(organizationId: string): Promise<string | undefined>;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
+  /** The power of the caller's trust policy now. */
+  readonly findPolicyPower: FindPolicyPower;
   /** Undefined unless it is a valid access token of ours, or one whose chain has ended. */
   verifyAccessToken(
     token: string,
@@ -64,6 +67,11 @@ export interface Delegations {
   readonly grant: Grant;
   /** In the order of the ids; links that do not exist are left out. */
   findLinkStatuses(chainIds: readonly string[]): Promise<LinkStatus[]>;
+  /**
+   * Ends the chains that a workload made by the trust policy, with all chains below them. With scopes: only those that begin with
+   * scopes beyond these. The caller has locked the agent of the policy.
+   */
+  endOfPolicy(tx: Tx, caller: Caller, policyId: string, scopes?: readonly string[]): Promise<void>;
   /** The active chains that end with this agent, newest first, with the scopes that it can get by them now. */
   listReceived(agentId: string, limit: number): Promise<ReceivedDelegation[]>;
 }

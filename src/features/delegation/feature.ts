@@ -20,6 +20,7 @@ export function createDelegations(deps: DelegationDeps): Delegations {
     loops: [createPurgeLoop(deps)],
     grant: createTokenExchange(deps),
     findLinkStatuses: (chainIds) => findLinkStatuses(deps.db, chainIds),
+    endOfPolicy: service.endOfPolicy,
     listReceived: service.listReceived,
   };
 }

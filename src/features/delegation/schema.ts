@@ -84,7 +84,13 @@ export const NewDelegation = Type.Object(
       description:
         'scopes of our own API that your token holds, or scopes of the registered resource that you hold by a grant; the delegatee needs none of them itself. admin:orgs cannot be delegated',
     }),
-    expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
+    expiresIn: Type.Integer({
+      minimum: minSeconds,
+      maximum: maxSeconds,
+      default: defaultSeconds,
+      description:
+        'seconds; the delegation ends no later than the one that it is passed on from, and no later than your token if you got it by a trust policy',
+    }),
     resource: Type.Optional(
       Nullable(
         Type.Array(Type.String({ maxLength: 1024, documentedPattern: audienceUri }), {

@@ -1,4 +1,6 @@
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
@@ -23,10 +25,18 @@ import type {
   DescendantQuery,
   VerifiedDelegation,
 } from './schema.ts';
-import { findChain, listDescendants, listLinks, listReceivedChains, lockTree, revokeBelow } from './store.ts';
+import {
+  findChain,
+  listDescendants,
+  listLinks,
+  listReceivedChains,
+  lockTree,
+  revokeBelow,
+  revokeChainsOfPolicy,
+} from './store.ts';
 import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
 
-export interface DelegationService extends Pick<Delegations, 'listReceived'> {
+export interface DelegationService extends Pick<Delegations, 'listReceived' | 'endOfPolicy'> {
   readonly create: CreateDelegation;
   list(caller: Caller, query: DelegationQuery): Promise<Page<DelegationChain>>;
   get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;
@@ -145,6 +155,19 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         expiresAt,
         chain: chain.map(withCurrentStatus),
       };
+    },
+
+    async endOfPolicy(tx, caller, policyId, scopes) {
+      const ended = await revokeChainsOfPolicy(tx, policyId, scopes, isoTime(clock));
+      const entries = ended.map((link): LedgerEntry => {
+        const { metadata, ...subject } = eventSubject(link);
+        return {
+          actor: caller,
+          type: 'delegation.revoked',
+          subject: { ...subject, metadata: { ...metadata, policyId } },
+        };
+      });
+      if (entries.length > 0) await ledger.recordAll(tx, entries);
     },
 
     async revoke(caller, chainId) {

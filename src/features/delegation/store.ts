@@ -1,7 +1,7 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type LockMode, lockExclusive, lockRows } from '../../kernel/data/locks.ts';
-import { join, prepared, sql } from '../../kernel/data/sql.ts';
+import { join, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain, Link } from './chain.ts';
@@ -12,18 +12,20 @@ const columns = sql`
   chain_id as "chainId", parent_chain_id as "parentChainId", root_chain_id as "rootChainId", path, depth,
   organization_id as "organizationId", subject_id as "subjectId", delegator_id as "delegatorId",
   delegatee_id as "delegateeId", array_remove(scopes, ${operatorScope}) as scopes, resource, purpose, allow_redelegation as "allowRedelegation",
-  created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+  created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+  trust_policy_id as "trustPolicyId"`;
 
 export async function insertLink(tx: Queryable, link: Link): Promise<void> {
   await tx.run(
     'delegations.insert',
     sql`insert into delegations
           (chain_id, parent_chain_id, root_chain_id, path, depth, organization_id, subject_id, delegator_id,
-           delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at)
+           delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at, trust_policy_id)
         values
           (${link.chainId}, ${link.parentChainId}, ${link.rootChainId}, ${link.path}::uuid[], ${link.depth},
            ${link.organizationId}, ${link.subjectId}, ${link.delegatorId}, ${link.delegateeId}, ${link.scopes},
-           ${link.resource}, ${link.purpose}, ${link.allowRedelegation}, ${link.createdAt}, ${link.expiresAt})`,
+           ${link.resource}, ${link.purpose}, ${link.allowRedelegation}, ${link.createdAt}, ${link.expiresAt},
+           ${link.trustPolicyId})`,
   );
 }
 
@@ -89,28 +91,53 @@ export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: s
 
 /** Revokes every link of the agent and all links below them. The caller has locked the agent. */
 export async function revokeChainsOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
-  const affected = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
-    and ${isLive(at)}`;
+  await revokeLinks(tx, sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})`, at);
+}
+
+/**
+ * Revokes the links that a workload made by the trust policy, and all links below them; returns the former. With scopes: only the
+ * roots that go beyond them, because the scopes of a policy do not limit a chain that is passed on. The caller has locked the delegator.
+ */
+export const revokeChainsOfPolicy = (
+  tx: Queryable,
+  policyId: string,
+  scopes: readonly string[] | undefined,
+  at: string,
+): Promise<Link[]> =>
+  revokeLinks(
+    tx,
+    sql`trust_policy_id = ${policyId}
+        and (${scopes ?? null}::text[] is null or (depth = 1 and not scopes <@ ${scopes ?? null}::text[]))`,
+    at,
+  );
+
+/** Revokes these links and all links below them; returns these links. */
+async function revokeLinks(tx: Queryable, which: Sql, at: string): Promise<Link[]> {
+  const affected = sql`${which} and ${isLive(at)}`;
   const roots = await tx.many<{ chainId: string }>(
     'delegations.findTreesOf',
     sql`select distinct root_chain_id as "chainId" from delegations where ${affected}`,
   );
-  if (roots.length === 0) return;
+  if (roots.length === 0) return [];
   const rootIds = roots.map(({ chainId }) => chainId);
   await lockExclusive(tx, 'delegationTree', rootIds);
   await tx.run(
     'delegations.lockTreesOf',
     sql`select from delegations where chain_id = any(${rootIds}::uuid[]) order by chain_id for no key update`,
   );
-  await tx.run(
-    'delegations.revokeOfAgent',
-    sql`with affected as (select chain_id from delegations where ${affected})
-        update delegations set revoked_at = ${at}
-        where chain_id in (
-            select below.chain_id from delegations below, unnest(below.path) as link
-            where below.root_chain_id = any(${rootIds}::uuid[])
-              and below.revoked_at is null and link in (select chain_id from affected))
-          and ${isLive(at)}`,
+  return tx.many(
+    'delegations.revokeAffected',
+    sql`with affected as (select chain_id from delegations where ${affected}),
+        revoked as (
+          update delegations set revoked_at = ${at}
+          where chain_id in (
+              select below.chain_id from delegations below, unnest(below.path) as link
+              where below.root_chain_id = any(${rootIds}::uuid[])
+                and below.revoked_at is null and link in (select chain_id from affected))
+            and ${isLive(at)}
+          returning chain_id)
+        select ${columns} from delegations
+        where chain_id in (select chain_id from affected) and chain_id in (select chain_id from revoked)`,
   );
 }
 

@@ -55,6 +55,8 @@ export interface OidcDeps {
   lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PolicyAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: the writer of a trust policy can become its agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: PolicyAgent): Promise<void>;
+  /** Ends the delegations that workloads made by the policy, and that go beyond these scopes; all of them without scopes. */
+  endDelegationsOf(tx: Tx, caller: Caller, policyId: string, scopes?: readonly string[]): Promise<void>;
   /** The caller's role in its own organization. */
   roleOf(caller: Caller, within: Queryable): Promise<Role>;
   /** Called after the commit of every exchange. */

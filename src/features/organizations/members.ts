@@ -2,11 +2,12 @@
  * The members of an organization. Every change locks the organization first, so the changes of one organization are serialized. Roles
  * are read from the table at every decision: a change takes effect on the next request of every node.
  */
-import { isOperator, refuseOwnAgent } from '../../kernel/caller.ts';
+import { isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
+import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import type { MemberService, OrganizationDeps, OrganizationService } from './deps.ts';
 import {
   deleteMembership,
@@ -51,7 +52,7 @@ export function createMemberService(deps: MemberDeps): MemberService {
 
     async addMember(caller, orgId, { agentId, role }) {
       const agent = await agentFor(caller, agentId);
-      refuseOwnAgent(caller, agent.agentId);
+      await refuseOwnAgent(db, caller, agent.agentId);
       return db.transaction(async (tx) => {
         const { organizationId } = await lockUndeleted(tx, orgId);
         const membership: Membership = {
@@ -74,7 +75,7 @@ export function createMemberService(deps: MemberDeps): MemberService {
     updateMember: (caller, { orgId, agentId }, { role }) =>
       db.transaction(async (tx) => {
         const before = await lockMembership(tx, orgId, agentId);
-        refuseOwnAgent(caller, before.agentId);
+        await refuseOwnAgent(tx, caller, before.agentId);
         if (role === undefined || before.role === role) return before;
         if (before.role === 'admin') await refuseLastAdmin(tx, caller, before.organizationId, before);
         const after: Membership = { ...before, role };

@@ -1,17 +1,12 @@
 import { plans } from '../../contract/limits.ts';
-import {
-  type Actor,
-  type Caller,
-  isOperator,
-  refuseEscalation,
-  refuseLastingPower,
-} from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator, refuseEscalation } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
+import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
 import type { OrganizationDeps, OrganizationService, RoleHolder } from './deps.ts';
 import { createMemberService, refuseLastAdmin } from './members.ts';
 import { findRole } from './members-store.ts';
@@ -153,7 +148,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     async refuseImpersonation(tx, caller, agent) {
-      refuseLastingPower(caller, agent.agentId);
+      await refuseLastingPower(tx, caller, agent.agentId);
       refuseEscalation(caller, agent.allowedScopes);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);

@@ -5,6 +5,7 @@
  * tokens feature issues the tokens.
  */
 import { resourceClaims } from '../../kernel/ports/resources.ts';
+import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import { compareGrants, findAgentGrant, findAgentGrants, findGrantsCarrying } from './access-store.ts';
 import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule, createRefusalRecorder, createRevocation, mayGrantAll } from './granting-rule.ts';
@@ -43,9 +44,10 @@ export function createResources(deps: ResourceDeps): Resources {
       },
       async refuseClaimChange(tx, caller, { agentId, organizationId }, fields) {
         const changed = resourceClaims.filter((claim) => fields.includes(claim));
-        if (changed.length === 0 || mayGrantAll(caller)) return;
-        const grants = await findGrantsCarrying(tx, agentId, changed);
-        if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
+        const grants = changed.length === 0 ? [] : await findGrantsCarrying(tx, agentId, changed);
+        if (grants.length === 0) return;
+        await refuseOwnAgent(tx, caller, agentId);
+        if (!mayGrantAll(caller)) await refuseGranting(tx, caller, organizationId, grants);
       },
     },
     listGrants: (agentId, limit) => listUsableGrants(deps.db, agentId, limit),

@@ -1,10 +1,11 @@
 /** Grants: which scopes of a resource an agent may hold. Lock order: the resource (shared), then the agent. */
-import { type Caller, refuseLastingPower, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockShared } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
+import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
 import { findOwnScopes } from './access-store.ts';
 import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
 import { grantEvent } from './events.ts';
@@ -67,7 +68,7 @@ export function createGrantService(
             ? 'resource'
             : "resource that is shared with the agent's organization";
         const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
-        refuseLastingPower(caller, agentId);
+        await refuseLastingPower(tx, caller, agentId);
         const before = await findGrant(tx, agentId, resourceId);
         const lost = Object.keys(before?.held ?? {}).filter((name) => !scopes.includes(name));
         const ownScopes = await findOwnScopes(tx, caller.agentId, { agentId, resourceId });
@@ -95,7 +96,7 @@ export function createGrantService(
       db.transaction(async (tx) => {
         const { agent, resource } = await lockForGrant(tx, caller, path, findGrantedResource);
         const { agentId } = agent;
-        refuseLastingPower(caller, agentId);
+        await refuseLastingPower(tx, caller, agentId);
         const ownScopes = await findOwnScopes(tx, caller.agentId, {
           agentId,
           resourceId: resource.resourceId,

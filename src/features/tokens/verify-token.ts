@@ -222,6 +222,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       scopes: new Set(scopes),
       grantableScopes: new Set(scopes.filter((scope) => grantable.includes(scope))),
       tokenId: claims.jti,
+      tokenExpiresAt: claims.exp * 1000,
       ...(typeof claims.credential_id === 'string' && { credentialId: claims.credential_id }),
       ...(keyId !== undefined && { keyId: String(keyId) }),
       ...(trustPolicyId !== undefined && { trustPolicyId: String(trustPolicyId) }),

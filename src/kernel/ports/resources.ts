@@ -90,7 +90,8 @@ export interface ResourceAccess {
   ): Promise<void>;
   /**
    * FORBIDDEN when the agent has a grant for a resource whose tokens carry one of these fields, unless the caller could make that grant by
-   * something other than a grant of its own. It holds for the agent itself too: an agent does not vouch for itself.
+   * something other than a grant of its own. It holds for the agent itself too: an agent does not vouch for itself. A workload makes no
+   * grant to its own agent, so it never vouches for it.
    */
   refuseClaimChange(
     tx: Tx,

@@ -411,6 +411,7 @@ describe('sequencers', () => {
           timestamp: new Date(t.clock.now()).toISOString(),
           data: {},
           metadata: {},
+          actor: { requestId: '', ipAddress: '192.0.2.1', userAgent: '' },
         },
       ]);
       await Promise.all(writes);

@@ -29,7 +29,7 @@ export function createLinkService(
   };
 
   return {
-    create({ agentId, organizationId, tokenId, credentialId, trustPolicyId, scopes }) {
+    create({ agentId, organizationId, tokenId, credentialId = null, keyId = null, trustPolicyId, scopes }) {
       requireSafeCookies();
       // A session would otherwise prolong itself, and outlive the trust policy.
       if (tokenId === undefined || trustPolicyId !== undefined)
@@ -37,7 +37,7 @@ export function createLinkService(
           message:
             'A link to the console needs an access token that the agent got with its own secret or key, not by a trust policy and not through the console.',
         });
-      return store({ agentId, organizationId, credentialId: credentialId ?? null, scopes: [...scopes] });
+      return store({ agentId, organizationId, credentialId, keyId, scopes: [...scopes] });
     },
 
     async linkFor(agentId, clientSecret) {
@@ -46,7 +46,7 @@ export function createLinkService(
       const owner = await findEligibility(db, agentId);
       if (credentialId === undefined || !owner) return undefined;
       const { organizationId, scopes } = owner;
-      return store({ agentId, organizationId, credentialId, scopes });
+      return store({ agentId, organizationId, credentialId, keyId: null, scopes });
     },
   };
 }

@@ -8,22 +8,23 @@ export interface StoredLink {
   readonly agentId: string;
   readonly organizationId: string;
   readonly credentialId: string | null;
+  readonly keyId: string | null;
   readonly scopes: readonly Scope[];
 }
 
 const columns = sql`
-  agent_id as "agentId", organization_id as "organizationId", credential_id as "credentialId", scopes`;
+  agent_id as "agentId", organization_id as "organizationId", credential_id as "credentialId", key_id as "keyId", scopes`;
 
 export async function insertLink(
   db: Queryable,
   codeHash: Buffer,
-  { agentId, organizationId, credentialId, scopes }: StoredLink,
+  { agentId, organizationId, credentialId, keyId, scopes }: StoredLink,
   expiresAt: Date,
 ): Promise<void> {
   await db.run(
     'console.insertLink',
-    sql`insert into console_links (code_hash, agent_id, organization_id, credential_id, scopes, expires_at)
-        values (${codeHash}, ${agentId}, ${organizationId}, ${credentialId}, ${scopes}, ${expiresAt})`,
+    sql`insert into console_links (code_hash, agent_id, organization_id, credential_id, key_id, scopes, expires_at)
+        values (${codeHash}, ${agentId}, ${organizationId}, ${credentialId}, ${keyId}, ${scopes}, ${expiresAt})`,
   );
 }
 

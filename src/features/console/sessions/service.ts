@@ -83,7 +83,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
     },
 
     async create(tx, origin, session, cookies) {
-      const { method, agentId, organizationId, scopes, credentialId, person, maker } = session;
+      const { method, agentId, organizationId, scopes, credentialId, keyId, person, maker } = session;
       await end(tx, origin, cookies, 'signed in again');
       const secret = ids.secret('');
       const sessionId = ids.uuid();
@@ -98,7 +98,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       });
       await ledger.record(
         tx,
-        { ...origin, agentId, organizationId, person },
+        { ...origin, agentId, organizationId, credentialId, keyId, person, sessionId: maker?.sessionId },
         'session.created',
         subjectOf(
           { sessionId, method, agentId, organizationId },

@@ -121,10 +121,11 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       if (problem !== undefined) return { agentId, reason: problem, eligibility };
       const { organizationId, scopes } = link;
       const credentialId = link.credentialId ?? undefined;
+      const keyId = link.keyId ?? undefined;
       return sessions.create(
         tx,
         origin,
-        { method: 'link', agentId, organizationId, scopes, credentialId },
+        { method: 'link', agentId, organizationId, scopes, credentialId, keyId },
         cookies,
       );
     });

@@ -51,6 +51,18 @@ describe('POST /oidc/id-token', () => {
     });
     assert.equal(assertion.status, 401);
   });
+  it('200 until the end of the access token at the latest, for a token of a workload', async () => {
+    const policy = await createPolicy();
+    const workload = (await exchange(await policy.sign())).json.access_token;
+    t.clock.advance(600_000);
+    const { json } = await ask({ audience: 'x', ttl: '3600' }, workload);
+    const { exp, iat = 0 } = decodeJwt(json.id_token);
+    assert.equal(exp, decodeJwt(workload).exp);
+    assert.equal(json.expires_in, Number(exp) - iat);
+    const own = await t.token();
+    t.clock.advance(600_000);
+    assert.equal((await ask({ audience: 'x', ttl: '3600' }, own)).json.expires_in, 3600);
+  });
   it('200 with the trust policy, for a token of a workload', async () => {
     const policy = await createPolicy();
     const workload = (await exchange(await policy.sign())).json.access_token;

@@ -16,9 +16,12 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
 
   return async (caller, { audience, ttl }) => {
     refuseOwnAudience(audience, issuer);
-    const expiresIn = ttl === undefined ? idTokenSeconds.default : Number(ttl);
-    const { agentId, organizationId, trustPolicyId } = caller;
+    const { agentId, organizationId, trustPolicyId, tokenExpiresAt = Infinity } = caller;
     const issuedAt = Math.floor(clock.now() / 1000);
+    const requested = ttl === undefined ? idTokenSeconds.default : Number(ttl);
+    // A workload's proof lasts no longer than its token.
+    const longest = trustPolicyId === undefined ? Infinity : Math.floor(tokenExpiresAt / 1000) - issuedAt;
+    const expiresIn = Math.min(requested, longest);
     const tokenId = ids.uuidV7(clock.now());
     const claims = {
       sub: agentId,

@@ -63,7 +63,7 @@ export const IdTokenRequest = Type.Object(
       Type.String({
         // A form field, so a text: 60 to 3600.
         pattern: '^(?:[6-9][0-9]|[1-9][0-9]{2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)$',
-        description: `a whole number of seconds from ${idTokenSeconds.min} to ${idTokenSeconds.max}: how long the token lives`,
+        description: `a whole number of seconds from ${idTokenSeconds.min} to ${idTokenSeconds.max}: how long the token lives; less if an access token by a trust policy ends earlier`,
       }),
     ),
   },

@@ -1,14 +1,18 @@
 /** A trust policy is a ceiling: its tokens have the scopes, resources and role that it names, and cannot change their own agent. */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { decodeJwt, exportJWK } from 'jose';
+import { decodeJwt } from 'jose';
 import { newAgent, startApp } from '../../../../test/support/harness.ts';
 import {
   createDelegationClient,
   jwtType,
   tokenExchange,
 } from '../../../../test/support/scenarios/delegations.ts';
+import {
+  createLastingChanges,
+  newPolicy,
+  policies,
+} from '../../../../test/support/scenarios/lasting-changes.ts';
 import {
   allTenantScopes,
   createResourceClient,
@@ -27,8 +31,7 @@ const home = owner.organizationId;
 const orders = await resource(owner);
 const admin = await agentIn(home, allTenantScopes, 'admin');
 const plain = await agentIn(home, allTenantScopes);
-const publicKey = await exportJWK(generateKeyPairSync('ed25519').publicKey);
-const policies = '/oidc/trust-policies';
+const lastingChanges = createLastingChanges(t, owner, orders.resourceId);
 
 /** A policy of the agent, and a token by it. */
 const workloadOf = async ({ agentId }: Pick<TestAgent, 'agentId'>, changes: Record<string, unknown> = {}) => {
@@ -38,57 +41,17 @@ const workloadOf = async ({ agentId }: Pick<TestAgent, 'agentId'>, changes: Reco
   return { agentId, policy, token: json.access_token as string };
 };
 
-const newPolicy = (agentId: string, more: object = {}) => ({
-  agentId,
-  name: 'CI',
-  provider: 'github',
-  audiences: ['http://countersign.test'],
-  subject: `repo:octo-org/${randomUUID()}:ref:refs/heads/main`,
-  scopes: [],
-  ...more,
-});
-
 const puppetOf = async (token: string, allowedScopes: readonly string[]) => {
   const payload = newAgent({ organization_id: home, allowedScopes });
   return call('POST', '/agents', token, payload);
 };
-
-type Act = (token: string, policyId: string) => ReturnType<typeof call>;
-
-/** Each way to give an agent lasting power, or to speak for it. */
-async function lastingChanges({ agentId }: TestAgent): Promise<Record<string, Act>> {
-  const path = `/agents/${agentId}`;
-  const { data } = (await call('GET', `${path}/credentials`, owner.token)).json;
-  return {
-    'a credential': (token) => call('POST', `${path}/credentials`, token),
-    'a rotation': (token) => call('POST', `${path}/credentials/${data[0].credentialId}/rotate`, token),
-    keys: (token) => call('PUT', `${path}/keys`, token, { keys: [publicKey] }),
-    'no keys': (token) => call('PUT', `${path}/keys`, token, { keys: [] }),
-    'a trust policy': (token) => call('POST', policies, token, newPolicy(agentId)),
-    'a wider policy': (token, id) => call('PATCH', `${policies}/${id}`, token, { scopes: [] }),
-    'another subject': (token, id) => call('PATCH', `${policies}/${id}`, token, { subject: randomUUID() }),
-    'an unchanged policy': (token, id) => call('PATCH', `${policies}/${id}`, token, {}),
-    'a disabled policy': (token, id) => call('PATCH', `${policies}/${id}`, token, { status: 'disabled' }),
-    'a deleted policy': (token, id) => call('DELETE', `${policies}/${id}`, token),
-    'a grant': (token) => grant({ token }, agentId, orders.resourceId, ['refund']),
-    'a listing': (token) =>
-      call('POST', '/marketplace/listings', token, { agentId, title: 'A', summary: 'B' }),
-    'a person': (token) =>
-      call('POST', `/organizations/${home}/people`, token, {
-        ...{ issuer: 'https://login.example.com', subject: randomUUID(), agentId },
-        name: 'Grace',
-        role: 'viewer',
-      }),
-    'other scopes': (token) => call('PATCH', path, token, { allowedScopes: ['agents:write'] }),
-  };
-}
 
 describe('a token by a trust policy, for its own agent', () => {
   it('403 FORBIDDEN for every change that gives the agent power; a token by a secret of the agent may make it', async () => {
     const agent = await agentIn(home, allTenantScopes, 'admin');
     const { token, policy } = await workloadOf(agent, { scopes: allTenantScopes, actsAsAdmin: true });
     const { policyId: otherId } = await createPolicy({ agentId: agent.agentId, scopes: [] });
-    const changes = Object.entries(await lastingChanges(agent));
+    const changes = Object.entries(await lastingChanges(agent.agentId));
     for (const [what, act] of changes)
       for (const policyId of [policy.policyId, otherId])
         assert.equal(outcome(await act(token, policyId)), '403 FORBIDDEN', what);

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../../contract/events.ts';
 import { scopes } from '../../../contract/scopes.ts';
-import { type Caller, isOperator, missingRole, refuseOwnAgent, tenantOf } from '../../../kernel/caller.ts';
+import { type Caller, isOperator, missingRole, tenantOf } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
+import { refuseOwnAgent } from '../../../kernel/provisioned-proofs.ts';
 import type { OidcDeps, PolicyAgent } from '../deps.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
 import { policyKeysOf } from './lookup-keys.ts';
@@ -32,7 +33,8 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: OidcDeps): PolicyService {
-  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, roleOf, findGrant } = deps;
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, endDelegationsOf, roleOf, findGrant } =
+    deps;
 
   const record = (
     tx: Tx,
@@ -68,7 +70,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     const agent = await lockAgent(tx, caller, found.agentId);
     // Before any comparison: a workload changes no policy of its own agent, not even to take something away.
-    refuseOwnAgent(caller, agent.agentId);
+    await refuseOwnAgent(tx, caller, agent.agentId);
     const policy = (await lockPolicyExclusive(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     return { policy, agent };
   };
@@ -165,6 +167,8 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await updatePolicy(tx, after, policyKeysOf(after));
+        if (after.status === 'disabled') await endDelegationsOf(tx, caller, after.policyId);
+        else if (changed.includes('scopes')) await endDelegationsOf(tx, caller, after.policyId, after.scopes);
         await record(tx, caller, 'trust_policy.updated', after, { changed });
         return after;
       }),
@@ -173,6 +177,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
       await db.transaction(async (tx) => {
         const { policy } = await lockAgentAndPolicy(tx, caller, policyId);
         await deletePolicy(tx, policy.policyId);
+        await endDelegationsOf(tx, caller, policy.policyId);
         await record(tx, caller, 'trust_policy.deleted', policy);
       });
     },

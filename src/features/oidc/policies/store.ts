@@ -82,7 +82,7 @@ export const findPolicy = (
 export const findPolicyPower: FindPolicyPower = async (db, { agentId, trustPolicyId }) => {
   const found = await db.maybe<PolicyPower>(
     'oidc.findPolicyPower',
-    sql`select acts_as_admin as "actsAsAdmin", resources from trust_policies
+    sql`select true as "isActive", scopes, acts_as_admin as "actsAsAdmin", resources from trust_policies
         where policy_id = ${trustPolicyId ?? null} and agent_id = ${agentId} and status = 'active'`,
   );
   return found ?? noPower;

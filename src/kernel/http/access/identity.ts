@@ -20,6 +20,8 @@ export interface Identity {
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent for a client that authenticated with its credentials, and for a session. */
   readonly tokenId?: string;
+  /** The end of the token, in milliseconds since 1970. */
+  readonly tokenExpiresAt?: number;
   /** The credential that the token was issued with. */
   readonly credentialId?: string;
   /** The key that signed the client's assertion, for a token that was issued for one. */
@@ -69,6 +71,7 @@ export const callerOf = (
   scopes: identity.scopes,
   grantableScopes: identity.grantableScopes,
   tokenId: identity.tokenId,
+  tokenExpiresAt: identity.tokenExpiresAt,
   credentialId: identity.credentialId,
   keyId: identity.keyId,
   sessionId: identity.sessionId,

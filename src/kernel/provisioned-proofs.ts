@@ -1,0 +1,136 @@
+/**
+ * A workload has the power of its trust policy, and none over its own agent. But it may provision other agents, and the agents,
+ * credentials, keys, trust policies, people, sessions and delegations that it makes are proofs which last longer than its token. So
+ * each is stored with the workload's agent, by a ledger listener that no feature can forget. A proof made by such a proof inherits the
+ * rows. A caller with one of these proofs is refused the changes that the workload itself is refused. Owns `provisioned_proofs`.
+ */
+import type { EventType } from '../contract/events.ts';
+import type { Actor, Caller } from './caller.ts';
+import type { Clock } from './clock.ts';
+import type { Loop } from './concurrency/loops.ts';
+import type { Db, Queryable } from './data/db.ts';
+import { deleteInChunks } from './data/delete-in-chunks.ts';
+import { listOf, prepared, sql } from './data/sql.ts';
+import type { DomainEvent, LedgerListener } from './domain-event.ts';
+import { fail } from './fail.ts';
+
+/** One for all keys of the agent: a change replaces them all. */
+const keysOf = (agentId: string): string => `${agentId} keys`;
+
+/** The ids of all proofs by which the actor acts: its agent, its proof of being the agent, and the links of its delegation. */
+function proofsOf(actor: Actor): string[] {
+  const { agentId, credentialId, keyId, trustPolicyId, sessionId, person, delegation } = actor;
+  if (agentId === undefined) return [];
+  const keys = keyId === undefined ? undefined : keysOf(agentId);
+  const own = [agentId, credentialId, keys, trustPolicyId, sessionId, person?.personId];
+  return [...own.filter((id) => id !== undefined), ...(delegation?.chainIds ?? [])];
+}
+
+/** The proof that an event makes, or gives to another holder. */
+const madeProofs: Partial<Record<EventType, (event: DomainEvent) => string | undefined>> = {
+  'agent.created': ({ agentId }) => agentId,
+  'agent.updated': ({ agentId, data }) => (data.kids === undefined ? undefined : keysOf(agentId)),
+  'credential.generated': ({ data }) => String(data.credentialId),
+  'credential.rotated': ({ data }) => String(data.credentialId),
+  'trust_policy.created': ({ data }) => String(data.policyId),
+  'trust_policy.updated': ({ data }) => String(data.policyId),
+  'person.invited': ({ data }) => String(data.personId),
+  'person.updated': ({ data }) => String(data.personId),
+  'session.created': ({ data }) => String(data.sessionId),
+  'delegation.created': ({ data }) => String(data.chainId),
+};
+
+/** Those that end by themselves, at `data.expiresAt`. */
+const temporary: readonly EventType[] = ['session.created', 'delegation.created'];
+
+export const recordProvisionedProofs: LedgerListener = {
+  async inTransaction(tx, events) {
+    for (const event of events) {
+      const { actor, type, data } = event;
+      const made = madeProofs[type]?.(event);
+      const proofs = proofsOf(actor);
+      if (made === undefined || proofs.length === 0) continue;
+      const workload = actor.trustPolicyId === undefined ? '' : String(actor.agentId);
+      const expiresAt = temporary.includes(type) ? String(data.expiresAt) : '';
+      tx.atCommit(
+        'provisionedProofs.insert',
+        prepared(sql`
+          insert into provisioned_proofs (proof_id, provisioner_id, expires_at)
+          select ${made}::text, provisioner_id, nullif(${expiresAt}::text, '')::timestamptz from (
+            select provisioner_id from provisioned_proofs where proof_id = any(${listOf(proofs)})
+            union select nullif(${workload}::text, '')::uuid) as provisioners
+          where provisioner_id is not null
+          on conflict do nothing`),
+      );
+    }
+  },
+};
+
+async function isProvisionedBy(db: Queryable, caller: Caller, agentId: string): Promise<boolean> {
+  const found = await db.maybe(
+    'provisionedProofs.find',
+    prepared(sql`
+      select 1 from provisioned_proofs
+      where proof_id = any(${listOf(proofsOf(caller))}) and provisioner_id = ${agentId} limit 1`),
+  );
+  return found !== undefined;
+}
+
+/**
+ * A credential, a key, a trust policy, a grant or a listing of its own agent would last longer than a workload's token and reach
+ * further than the trust policy that gave it. The same is true if the workload makes it by a proof of another agent that it
+ * provisioned, or by a delegation.
+ */
+export async function refuseOwnAgent(db: Queryable, caller: Caller, ownerId: string): Promise<void> {
+  const { trustPolicyId, agentId } = caller;
+  if (trustPolicyId !== undefined && ownerId === agentId)
+    fail('FORBIDDEN', {
+      message:
+        'A token by a trust policy cannot give its own agent power, or speak for it: use another agent, or a secret or a key of this one.',
+    });
+  if (await isProvisionedBy(db, caller, ownerId))
+    fail('FORBIDDEN', {
+      message:
+        'A workload of this agent made your agent, your credential or your delegation, which cannot give that agent power, or speak for it.',
+    });
+}
+
+/**
+ * Changes to an agent (a credential, a reactivation, a listing) outlive a workload's token and a delegation. A workload may not make
+ * them for its own agent. A delegated caller may make them only if its own agent may hold `agents:write`, and never for another agent
+ * of its chain: that agent's credential would give tokens without `act`, without expiry and beyond revocation.
+ */
+export async function refuseLastingPower(db: Queryable, caller: Caller, ownerId: string): Promise<void> {
+  await refuseOwnAgent(db, caller, ownerId);
+  const { delegation, agentId, grantableScopes } = caller;
+  if (!delegation) return;
+  if (ownerId !== agentId && [delegation.subjectId, ...delegation.actorIds].includes(ownerId))
+    fail('FORBIDDEN', {
+      message: 'A delegated token cannot give power to, or speak for, another agent of its own chain.',
+    });
+  if (!grantableScopes.has('agents:write'))
+    fail('FORBIDDEN', {
+      message:
+        'A delegated token can give power to an agent, or speak for it, only if your own agent may hold agents:write.',
+      details: { exceeded: ['agents:write'] },
+    });
+}
+
+/** The clocks of the nodes may differ: a proof that has ended on this node may be valid on another for a moment. */
+const graceMs = 3_600_000;
+
+export const createProvisionedProofsLoop = ({ db, clock }: { db: Db; clock: Clock }): Loop => ({
+  name: 'provisioned-proofs-expired',
+  everyMs: 3_600_000,
+  purges: true,
+  async run(signal) {
+    const before = new Date(clock.now() - graceMs);
+    await deleteInChunks(signal, (limit) =>
+      db.run(
+        'provisionedProofs.deleteExpired',
+        sql`delete from provisioned_proofs where ctid = any (array(
+              select ctid from provisioned_proofs where expires_at < ${before} limit ${limit} for update skip locked))`,
+      ),
+    );
+  },
+});
