@@ -6,14 +6,24 @@ import { createTenant } from '../../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
 
-/** An organization with this many agents; returns a token of each. */
+/**
+ * An organization with this many agents; returns a token of each. Its plan has no limit of calls, so that a request does not count in
+ * the table of usage.
+ */
 async function tenant(agents: number): Promise<string[]> {
-  const { organizationId, token } = await createTenant(t, { planTier: 'pro' });
+  const { organizationId, token } = await createTenant(t, { planTier: 'enterprise' });
   const tokens = [token];
   while (tokens.length < agents)
     tokens.push(await t.token(undefined, await t.agent({ organization_id: organizationId })));
   return tokens;
 }
+
+const subscribe = async (token: string): Promise<string> => {
+  const payload = { name: 'Receiver', url: 'https://receiver.invalid/', events: ['agent.created'] };
+  const { status, json, text } = await t.call('POST', '/api/v1/webhooks', { token, payload });
+  assert.equal(status, 201, text);
+  return json.id;
+};
 
 /** Runs the work while the table is locked: its queries on the table wait for the end. */
 async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
@@ -36,12 +46,25 @@ describe('an organization with many requests for its log and figures', () => {
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
     ['searches it', 'audit_events', '/api/v1/audit?reason=wrong'],
     ['reads its overview', 'audit_events', '/api/v1/overview'],
+    ['lists its checkpoints', 'audit_segments', '/api/v1/audit/checkpoints'],
     ['reads its compliance report', 'badge_checks', '/api/v1/compliance/report'],
+    ['exports its agent cards', 'badge_checks', '/api/v1/compliance/agent-cards'],
+    ['reads its usage', 'usage_days', '/api/v1/usage'],
+    ['reads its usage by agent', 'usage_days', '/api/v1/usage/agents'],
+    ['exports its usage', 'usage_days', '/api/v1/usage/export'],
+    ['reads its tokens by day', 'token_hours', '/api/v1/analytics/tokens'],
+    ['reads its tokens by hour', 'token_hours', '/api/v1/analytics/agents/activity'],
+    ['reads its tokens by agent', 'token_months', '/api/v1/analytics/agents'],
+    ['lists its deliveries', 'webhook_deliveries', '/api/v1/webhooks/{webhook}/deliveries'],
+    ['counts its deliveries', 'webhook_deliveries', '/api/v1/webhooks/{webhook}/deliveries/counts'],
   ];
-  for (const [what, table, url] of requests) {
+  for (const [what, table, path] of requests) {
     it(`${what} up to its limit: other organizations are served in the meantime, and then all requests succeed`, async () => {
       const tokens = await tenant(4);
       const [other = ''] = await tenant(1);
+      const url = path.includes('{webhook}')
+        ? path.replace('{webhook}', await subscribe(tokens[0] ?? ''))
+        : path;
       const pending = await whileLocked(table, async () => {
         const answers = Array.from({ length: 28 }, (_, index) =>
           t.call('GET', url, { token: tokens[index % tokens.length] ?? '' }),
