@@ -115,6 +115,32 @@ const assertRows = (rows: readonly string[], ...patterns: RegExp[]) => {
     );
 };
 
+/** Rows name tests as `file` > title, in which … stands for any text. */
+const testsNamedIn = (page: string): [file: string, title: string][] =>
+  [...read(page).matchAll(/`([\w./-]+\.test\.tsx?)` > ([^|\n]+?) \|/g)].map(([, file = '', title = '']) => [
+    file,
+    title,
+  ]);
+
+describe('evidence', () => {
+  it('every test that docs/evidence names exists', () => {
+    const named = globSync('docs/evidence/*.md', { cwd: root }).flatMap(testsNamedIn);
+    assert.ok(named.length > 100, `${named.length} tests`);
+    const plain = (text: string) => text.replace(/[`'"\\]/g, '').replace(/\s+/g, ' ');
+    const missing = named.filter(([file, title]) => {
+      if (!existsSync(join(root, file))) return true;
+      if (title === 'all tests') return false;
+      const [, vector] = /^the vector "(.+)"$/.exec(title) ?? [];
+      const source = plain(read(vector ? 'sdk/vectors.json' : file));
+      return !(vector ?? title)
+        .split('…')
+        .map((part) => plain(part).trim())
+        .every((part) => source.includes(part));
+    });
+    assert.deepEqual(missing, []);
+  });
+});
+
 describe('limits that readers must know', () => {
   it('the delay of ten seconds without Redis is documented for every kind of end', () => {
     const rows = firstColumnAfter('docs/operations/outages.md', 'a delay of up to ten seconds');

@@ -31,6 +31,8 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const page = await server.open(t, '/agents', { as: admin });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
+  await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
+  assert.equal(await dialogOf(page).getByRole('checkbox', { checked: true }).count(), 0, 'no scopes');
   await fillAgent(page, { email: 'journey@talent.example', owner: 'Talent', capability: 'resume:read' });
   assert.equal(
     await dialogOf(page).getByRole('checkbox', { name: 'admin:orgs' }).count(),

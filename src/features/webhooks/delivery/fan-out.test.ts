@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
+import { newAgent } from '../../../../test/support/harness.ts';
 import { startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { until } from '../../../../test/support/programs.ts';
 import { createReadOnlyRole, holdOpen } from '../../../../test/support/scenarios/audit-log.ts';
@@ -90,11 +91,14 @@ describe('the commit of an event', () => {
 
   it('is followed by its deliveries and a notification of the workers, without a loop', async () => {
     const listener = await connect();
-    const notified = new Promise((resolve) => listener.once('notification', resolve));
+    let notified: true | undefined;
+    listener.once('notification', () => {
+      notified = true;
+    });
     await listener.query('listen webhook_deliveries');
     await t.subscribe('https://receiver.invalid/');
     await t.raiseEvent();
-    await notified;
+    await until('the notification', async () => notified);
     assert.equal(await count('webhook_deliveries'), 1);
     await deleteAll();
   });
@@ -104,11 +108,19 @@ describe('a process that is killed', () => {
   it('between the commit and the fan-out loses nothing: another process makes each delivery once', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
+    const killed = await t.anotherWorker();
     await withoutFanOut(async () => {
-      for (let event = 0; event < 5; event += 1) await t.raiseEvent();
+      const headers = { authorization: `Bearer ${t.bearer}` };
+      for (let event = 0; event < 5; event += 1) {
+        const request = { method: 'POST', url: '/api/v1/agents', headers, payload: newAgent() } as const;
+        assert.equal((await killed.http.server.inject(request)).statusCode, 201);
+      }
+      // Without its connections it makes no deliveries.
+      await killed.close();
     });
     const other = await t.anotherWorker();
     await Promise.all([other.deliveries.drain(), t.drain()]);
+    assert.equal(receiver.received.length, 5);
     const made = await t.deliveries(id);
     assert.deepEqual([made.length, receiver.received.length], [5, 5]);
     assert.equal(new Set(made.map(({ payload }) => payload.id)).size, 5);
