@@ -225,7 +225,6 @@ describe('the fan-out', () => {
   it('tries less and less often while another session has the lock, at most every 1.6 s', async () => {
     let now = 0;
     const pauses: number[] = [];
-    const enough = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const waiting = createFanOut({
       db: t.app.db,
@@ -234,14 +233,12 @@ describe('the fan-out', () => {
       async pause(milliseconds) {
         pauses.push(milliseconds);
         now += milliseconds;
-        if (pauses.length < 8) return;
-        enough.resolve();
-        await released.promise;
+        if (pauses.length === 8) await released.promise;
       },
     });
     const drained = await withoutFanOut(async () => {
       const draining = waiting.drain();
-      await enough.promise;
+      await until('eight pauses', async () => pauses.length >= 8 || undefined, undefined, 20_000);
       return { draining };
     });
     released.resolve();
