@@ -173,7 +173,7 @@ describe('the fan-out', () => {
     };
     const [busy, quiet] = [await subscribe(t.bearer), await subscribe(token)];
     // More deliveries than a pass makes, though a pass reads only a share of the events.
-    const alsoBusy = [await subscribe(t.bearer), await subscribe(t.bearer)];
+    const alsoBusy = await Promise.all([1, 2, 3, 4].map(() => subscribe(t.bearer)));
     const append = (organization: string, subscriptions: string[], events: number) =>
       t.sql(
         `insert into webhook_outbox (organization_id, event_id, event_type, payload, subscription_ids, occurred_at)
