@@ -96,3 +96,97 @@ describe('documentation', () => {
     assert.ok(lines <= 150, `${lines} lines`);
   });
 });
+
+/** The cells of the first column of the table after a text. */
+const firstColumnAfter = (page: string, text: string): string[] => {
+  const markdown = read(page);
+  assert.ok(markdown.includes(text), `${page}: ${text}`);
+  const [, table = ''] = /^(\|[\s\S]*?)\n(?!\|)/m.exec(markdown.slice(markdown.indexOf(text))) ?? [];
+  return table
+    .split('\n')
+    .slice(2)
+    .map((row) => row.split('|')[1]?.trim() ?? '');
+};
+const assertRows = (rows: readonly string[], ...patterns: RegExp[]) => {
+  for (const pattern of patterns)
+    assert.ok(
+      rows.some((row) => pattern.test(row)),
+      `${pattern} in ${JSON.stringify(rows)}`,
+    );
+};
+
+/** Rows name tests as `file` > title, in which … stands for any text. */
+const testsNamedIn = (page: string): [file: string, title: string][] =>
+  [...read(page).matchAll(/`([\w./-]+\.test\.tsx?)` > ([^|\n]+?) \|/g)].map(([, file = '', title = '']) => [
+    file,
+    title,
+  ]);
+
+describe('evidence', () => {
+  it('every test that docs/evidence names exists', () => {
+    const named = globSync('docs/evidence/*.md', { cwd: root }).flatMap(testsNamedIn);
+    assert.ok(named.length > 100, `${named.length} tests`);
+    const plain = (text: string) => text.replace(/[`'"\\]/g, '').replace(/\s+/g, ' ');
+    const missing = named.filter(([file, title]) => {
+      if (!existsSync(join(root, file))) return true;
+      if (title === 'all tests') return false;
+      const [, vector] = /^the vector "(.+)"$/.exec(title) ?? [];
+      const source = plain(read(vector ? 'sdk/vectors.json' : file));
+      return !(vector ?? title)
+        .split('…')
+        .map((part) => plain(part).trim())
+        .every((part) => source.includes(part));
+    });
+    assert.deepEqual(missing, []);
+  });
+});
+
+describe('limits that readers must know', () => {
+  it('the delay of ten seconds without Redis is documented for every kind of end', () => {
+    const rows = firstColumnAfter('docs/operations/outages.md', 'a delay of up to ten seconds');
+    assertRows(
+      rows,
+      /token is revoked/,
+      /credential is revoked/,
+      /agent.*suspended/,
+      /organization.*suspended/,
+    );
+    assertRows(rows, /`allowedScopes`/, /delegation/, /grant/, /share/);
+  });
+
+  it('the effects of a wrong clock are documented', () => {
+    const rows = firstColumnAfter('docs/operations/outages.md', '## Wrong clocks');
+    assertRows(rows, /delegations/, /rate windows/, /dates of audit events/, /lifetime of a token/);
+  });
+
+  it('the guide says which claims may carry authorization', () => {
+    const rows = firstColumnAfter('docs/guides/protecting-your-api.md', '### Claims about the agent');
+    assertRows(rows, /`scope`/, /`organization_id`/, /`owner`.* without `act`/, /token with `act`/);
+  });
+
+  it('the guide says that ports of one host share the cookie on plain http', () => {
+    const guide = read('docs/guides/console-sign-in.md');
+    assert.match(guide, /cookies by host, not by port/);
+    assert.match(guide, /plain http/);
+  });
+
+  it('the oracle of e-mail addresses on a single-tenant instance is documented', () => {
+    assert.match(read('SECURITY.md'), /MULTI_TENANT=true[\s\S]*a 409 `AGENT_ALREADY_EXISTS` then tells/);
+  });
+
+  it('no example trusts a network as a proxy that has more than the proxy', () => {
+    const examples = [...pages, ...globSync('deploy/**/*.{yaml,yml,env,txt,conf,service}', { cwd: root })];
+    const networks = examples.flatMap((file) =>
+      [...read(file).matchAll(/\bTRUST_PROXY\b["']?\s*[:=]\s*["']?([\d.]+)\/(\d+)/g)].map(
+        ([, address, bits]) => ({ file, address, bits: Number(bits) }),
+      ),
+    );
+    assert.ok(networks.length > 0);
+    assert.deepEqual(
+      networks.filter(({ bits }) => bits < 24),
+      [],
+    );
+    for (const page of ['docs/operations/hardening.md', 'docs/operations/kubernetes.md'])
+      assert.match(read(page), /TRUST_PROXY[^\n]*and nothing else/, page);
+  });
+});

@@ -31,6 +31,8 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const page = await server.open(t, '/agents', { as: admin });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
+  await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
+  assert.equal(await dialogOf(page).getByRole('checkbox', { checked: true }).count(), 0, 'no scopes');
   await fillAgent(page, { email: 'journey@talent.example', owner: 'Talent', capability: 'resume:read' });
   assert.equal(
     await dialogOf(page).getByRole('checkbox', { name: 'admin:orgs' }).count(),
@@ -255,6 +257,39 @@ browserTest(
     await heading(page, 'slow@talent.example');
   },
 );
+
+browserTest('the limit of an agent: operators set and remove it, others only see it', async (t) => {
+  const { agentId } = await server.agent({ email: 'limited@talent.example', allowedScopes: [] });
+  const limitOf = async () =>
+    (await server.call('GET', `/api/v1/agents/${agentId}`, { token: await server.token() })).json
+      .rateLimitPerMinute;
+  const fact = (page: Page) =>
+    page
+      .getByRole('term')
+      .filter({ hasText: 'Requests per minute' })
+      .locator('xpath=following-sibling::dd[1]');
+  const save = async (page: Page, limit: string) => {
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await field(page, 'Requests per minute').fill(limit);
+    await dialogOf(page).getByRole('button', { name: 'Save changes' }).click();
+    await dialogOf(page).waitFor({ state: 'detached' });
+  };
+  const page = await server.open(t, `/agents/${agentId}?tab=identity`);
+  await fact(page).getByText("the server's limit for every agent").waitFor();
+  await save(page, '2500');
+  await fact(page).getByText('2,500', { exact: true }).waitFor();
+  assert.equal(await limitOf(), 2_500);
+
+  const theirs = await server.open(t, `/agents/${agentId}?tab=identity`, { as: admin });
+  await fact(theirs).getByText('2,500', { exact: true }).waitFor();
+  await theirs.getByRole('button', { name: 'Edit' }).click();
+  await field(theirs, 'Version').waitFor();
+  assert.equal(await field(theirs, 'Requests per minute').count(), 0);
+
+  await save(page, '');
+  await fact(page).getByText("the server's limit for every agent").waitFor();
+  assert.equal(await limitOf(), null);
+});
 
 browserTest(
   'editing sends only the fields that differ; an event does not replace what is typed',

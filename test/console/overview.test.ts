@@ -210,6 +210,33 @@ browserTest('credentials that expire, webhooks that fail, and the badge of the a
   await page.waitForURL(/\/console\/audit$/);
 });
 
+browserTest('agents with writing scopes, and none', async (t) => {
+  const tenant = await createTenant(server);
+  await registerAgent(tenant, { email: 'reader@talent.example', allowedScopes: ['audit:read'] });
+  const writer = await registerAgent(tenant, {
+    email: 'writer@talent.example',
+    allowedScopes: ['agents:read', 'webhooks:write'],
+  });
+  const page = await server.open(t, '/', { as: tenant });
+  const label = 'Agents with writing scopes';
+  await page.getByRole('table', { name: label }).waitFor();
+  const cells = await cellsOf(page, label);
+  assert.deepEqual(
+    cells.find(([email]) => email === 'writer@talent.example'),
+    ['writer@talent.example', 'webhooks:write'],
+  );
+  assert.ok(!cells.flat().includes('reader@talent.example'));
+  await section(page, label).getByRole('link', { name: 'writer@talent.example' }).click();
+  await page.waitForURL(new RegExp(`/console/agents/${writer}\\?tab=access$`));
+
+  await server.sql(
+    "update agents set allowed_scopes = '{agents:read,audit:read}' where organization_id = $1",
+    [tenant.organizationId],
+  );
+  await page.goto('/console');
+  await section(page, label).getByText('None.', { exact: true }).waitFor();
+});
+
 browserTest('axe without violations in both themes, at 360 and 1440 px', async (t) => {
   const tenant = await createBusyTenant({ credential: 'nightly', webhook: 'orders' });
   const wide = await server.open(t, '/', { as: tenant, width: 1440 });

@@ -203,6 +203,11 @@ describe('compose.yaml', () => {
     );
   });
 
+  it('/metrics of the nodes and the worker asks for a token', () => {
+    for (const name of ['serve-1', 'serve-2', 'worker'])
+      assert.equal(services[name]?.environment?.METRICS_TOKEN_FILE, '/run/secrets/metrics-token', name);
+  });
+
   it('a node is not ready for longer than the proxy needs to notice', () => {
     const interval = /health_interval (\w+)/.exec(
       readFileSync(join(deployFolder, 'proxies/Caddyfile'), 'utf8'),

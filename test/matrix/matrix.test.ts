@@ -160,5 +160,37 @@ describe('permission matrix of operations and principals', () => {
     assert.deepEqual(allowed, workloadMayChangeItself);
   });
 
+  it('lets an admin of another organization write nothing where this one reads', async () => {
+    const { target } = await untouched();
+    const { organizationId } = target;
+    const token = await tokenOf('otherOrganization', organizationId);
+    const countRows = async () => {
+      const [row] = await t.sql(
+        `select (select count(*)::int from audit_events where organization_id = $1) as events,
+                (select count(*)::int from webhook_outbox where organization_id = $1) as outbox,
+                (select count(*)::int from webhook_deliveries d join webhook_subscriptions s using (subscription_id)
+                 where s.organization_id = $1) as deliveries,
+                (select count(*)::int from resource_shares where organization_id = $1) as shares,
+                (select count(*)::int from resource_share_offers where organization_id = $1) as offers`,
+        [organizationId],
+      );
+      return row;
+    };
+    await t.app.deliveries.fanOut();
+    const before = await countRows();
+    const asked: string[] = [];
+    for (const { id, method, access } of t.app.routes) {
+      const request = rows[id]?.request;
+      // The others prove the caller in another way than by a token.
+      const isByToken = ['bearer', 'scope', 'clientOrScope', 'policy'].includes(access.kind);
+      if (!request || method === 'GET' || !isByToken || id in showsForeign) continue;
+      await send(t, request(target), token);
+      asked.push(id);
+      assert.deepEqual(await countRows(), before, id);
+    }
+    assert.ok(asked.length > 50, `${asked.length} operations`);
+    shared = undefined;
+  });
+
   it('prints the matrix', () => console.table(matrix, [...principals]));
 });

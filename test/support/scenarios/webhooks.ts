@@ -103,8 +103,13 @@ export async function startWebhookApp(changes: Record<string, string> = {}): Pro
         environment(withLongConnectTimeout(t.databaseUrl), { ...settings, ...ownChanges }),
       );
       const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
-      after(() => app.close());
-      return app;
+      let closing: Promise<void> | undefined;
+      const close = () => {
+        closing ??= app.close();
+        return closing;
+      };
+      after(close);
+      return { ...app, close };
     },
   };
 }

@@ -15,6 +15,13 @@ async function tenant(agents: number): Promise<string[]> {
   return tokens;
 }
 
+const subscribe = async (token: string): Promise<string> => {
+  const payload = { name: 'Receiver', url: 'https://receiver.invalid/', events: ['agent.created'] };
+  const { status, json, text } = await t.call('POST', '/api/v1/webhooks', { token, payload });
+  assert.equal(status, 201, text);
+  return json.id;
+};
+
 /** Runs the work while the table is locked: its queries on the table wait for the end. */
 async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
@@ -36,12 +43,18 @@ describe('an organization with many requests for its log and figures', () => {
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
     ['searches it', 'audit_events', '/api/v1/audit?reason=wrong'],
     ['reads its overview', 'audit_events', '/api/v1/overview'],
+    ['lists its checkpoints', 'audit_segments', '/api/v1/audit/checkpoints'],
     ['reads its compliance report', 'badge_checks', '/api/v1/compliance/report'],
+    ['lists its deliveries', 'webhook_deliveries', '/api/v1/webhooks/{webhook}/deliveries'],
+    ['counts its deliveries', 'webhook_deliveries', '/api/v1/webhooks/{webhook}/deliveries/counts'],
   ];
-  for (const [what, table, url] of requests) {
+  for (const [what, table, path] of requests) {
     it(`${what} up to its limit: other organizations are served in the meantime, and then all requests succeed`, async () => {
       const tokens = await tenant(4);
       const [other = ''] = await tenant(1);
+      const url = path.includes('{webhook}')
+        ? path.replace('{webhook}', await subscribe(tokens[0] ?? ''))
+        : path;
       const pending = await whileLocked(table, async () => {
         const answers = Array.from({ length: 28 }, (_, index) =>
           t.call('GET', url, { token: tokens[index % tokens.length] ?? '' }),
@@ -54,6 +67,26 @@ describe('an organization with many requests for its log and figures', () => {
       assert.deepEqual(await statuses(pending), new Set([200]));
     });
   }
+
+  /** Usage and analytics write their pending counts first, one writer at a time. So a lock of their tables does not show the queue. */
+  it('has its heavy reads in one queue: every read whose cost grows with the data of an organization', () => {
+    const heavy = t.app.routes.filter(({ cost }) => cost === 'heavy').map(({ id }) => id);
+    assert.deepEqual(heavy.sort(), [
+      'countWebhookDeliveries',
+      'exportAgentCards',
+      'exportUsage',
+      'getActivityAnalytics',
+      'getAgentAnalytics',
+      'getComplianceReport',
+      'getOverview',
+      'getTokenAnalytics',
+      'getUsage',
+      'listAuditCheckpoints',
+      'listAuditEvents',
+      'listUsageByAgent',
+      'listWebhookDeliveries',
+    ]);
+  });
 
   it('429 RATE_LIMIT_EXCEEDED for the 31st verification of an organization in a minute, by any of its agents', async () => {
     const tokens = await tenant(2);

@@ -93,6 +93,19 @@ describe('after a restart', () => {
     assert.equal(finding?.code, 'CHAIN_END_MISSING');
   });
 
+  it('a period after the last checkpoint that is left: verified false', async () => {
+    const { t, victim, attack, restart } = await prepare();
+    // More than the allowance for the time of links: only a part of the chain is verified.
+    t.clock.advance(2 * 3_600_000);
+    await recordEvents(t, victim, 1);
+    await t.app.audit.linkAll();
+    await attack(events(victim, 3) + segments(victim, 3));
+    const restarted = await restart();
+    const period = { from: t.clock.now() - 3_600_000, to: t.clock.now() };
+    const { finding } = await restarted.app.audit.verify(victim, period);
+    assert.equal(finding?.code, 'CHAIN_END_MISSING');
+  });
+
   it('without the last day of all chains: verified false', async () => {
     const { t, victim, attack, restart } = await prepare();
     t.clock.advance(dayMs);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
+import { newAgent } from '../../../../test/support/harness.ts';
 import { startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { until } from '../../../../test/support/programs.ts';
 import { createReadOnlyRole, holdOpen } from '../../../../test/support/scenarios/audit-log.ts';
@@ -90,11 +91,14 @@ describe('the commit of an event', () => {
 
   it('is followed by its deliveries and a notification of the workers, without a loop', async () => {
     const listener = await connect();
-    const notified = new Promise((resolve) => listener.once('notification', resolve));
+    let notified: true | undefined;
+    listener.once('notification', () => {
+      notified = true;
+    });
     await listener.query('listen webhook_deliveries');
     await t.subscribe('https://receiver.invalid/');
     await t.raiseEvent();
-    await notified;
+    await until('the notification', async () => notified);
     assert.equal(await count('webhook_deliveries'), 1);
     await deleteAll();
   });
@@ -104,11 +108,19 @@ describe('a process that is killed', () => {
   it('between the commit and the fan-out loses nothing: another process makes each delivery once', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
+    const killed = await t.anotherWorker();
     await withoutFanOut(async () => {
-      for (let event = 0; event < 5; event += 1) await t.raiseEvent();
+      const headers = { authorization: `Bearer ${t.bearer}` };
+      for (let event = 0; event < 5; event += 1) {
+        const request = { method: 'POST', url: '/api/v1/agents', headers, payload: newAgent() } as const;
+        assert.equal((await killed.http.server.inject(request)).statusCode, 201);
+      }
+      // Without its connections it makes no deliveries.
+      await killed.close();
     });
     const other = await t.anotherWorker();
     await Promise.all([other.deliveries.drain(), t.drain()]);
+    assert.equal(receiver.received.length, 5);
     const made = await t.deliveries(id);
     assert.deepEqual([made.length, receiver.received.length], [5, 5]);
     assert.equal(new Set(made.map(({ payload }) => payload.id)).size, 5);
@@ -160,12 +172,14 @@ describe('the fan-out', () => {
       return (await t.call('POST', api, { token: bearer, payload })).json.id as string;
     };
     const [busy, quiet] = [await subscribe(t.bearer), await subscribe(token)];
-    const append = (organization: string, subscription: string, events: number) =>
+    // More deliveries than a pass makes, though a pass reads only a share of the events.
+    const alsoBusy = await Promise.all([1, 2, 3, 4].map(() => subscribe(t.bearer)));
+    const append = (organization: string, subscriptions: string[], events: number) =>
       t.sql(
         `insert into webhook_outbox (organization_id, event_id, event_type, payload, subscription_ids, occurred_at)
-         select $1, gen_random_uuid(), 'credential.revoked', '{}', array[$2::uuid], $4::timestamptz + number * interval '1 ms'
+         select $1, gen_random_uuid(), 'credential.revoked', '{}', $2::uuid[], $4::timestamptz + number * interval '1 ms'
          from generate_series(1, $3::int) as number`,
-        [organization, subscription, events, new Date(t.clock.now()).toISOString()],
+        [organization, subscriptions, events, new Date(t.clock.now()).toISOString()],
       );
     const made = async (subscription: string) => {
       const rows = await t.sql<{ n: number }>(
@@ -175,8 +189,8 @@ describe('the fan-out', () => {
       return rows[0]?.n ?? 0;
     };
     await withoutFanOut(async () => {
-      await append(t.operator.organizationId, busy, 5_000);
-      await append(organizationId, quiet, 1);
+      await append(t.operator.organizationId, [busy, ...alsoBusy], 5_000);
+      await append(organizationId, [quiet], 1);
     });
     const { isLocked, hasMore } = await fanOut(t.app.db);
     assert.deepEqual([isLocked, hasMore], [true, true]);
@@ -211,7 +225,6 @@ describe('the fan-out', () => {
   it('tries less and less often while another session has the lock, at most every 1.6 s', async () => {
     let now = 0;
     const pauses: number[] = [];
-    const enough = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const waiting = createFanOut({
       db: t.app.db,
@@ -221,14 +234,12 @@ describe('the fan-out', () => {
       async pause(milliseconds) {
         pauses.push(milliseconds);
         now += milliseconds;
-        if (pauses.length < 8) return;
-        enough.resolve();
-        await released.promise;
+        if (pauses.length === 8) await released.promise;
       },
     });
     const drained = await withoutFanOut(async () => {
       const draining = waiting.drain();
-      await enough.promise;
+      await until('eight pauses', async () => pauses.length >= 8 || undefined, undefined, 20_000);
       return { draining };
     });
     released.resolve();

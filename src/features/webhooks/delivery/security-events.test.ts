@@ -4,7 +4,9 @@ import { describe, it } from 'node:test';
 import { type Received, startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
 
-const t = await startWebhookApp({ RATE_LIMIT_PER_MINUTE: '1000' });
+// Over plain http, sessions of the console begin on loopback addresses only.
+const consoleOrigin = 'http://countersign.localhost';
+const t = await startWebhookApp({ RATE_LIMIT_PER_MINUTE: '1000', BASE_URL: consoleOrigin });
 const bodyOf = ({ body }: Received) => JSON.parse(body);
 const typesOf = (received: readonly Received[]) => received.map((each) => bodyOf(each).type);
 
@@ -73,6 +75,52 @@ describe('security events', () => {
     assert.equal(dataOf('delegation.created').chainId, chain.chainId);
     assert.equal(dataOf('token.refused').agentId, agentId);
     assert.equal(typeof dataOf('token.refused').reason, 'string');
+  });
+
+  it('are part of `*` for people, sessions and refused permissions, too', async () => {
+    const all = await startReceiver();
+    await t.subscribe(all.url, ['*']);
+    const member = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
+    const { organizationId } = t.operator;
+    const people = `/organizations/${organizationId}/people`;
+    const { personId } = await ask('POST', people, {
+      issuer: 'https://login.example.com',
+      subject: 'ada',
+      name: 'Ada',
+      role: 'viewer',
+      agentId: member.agentId,
+    });
+    await ask('PATCH', `${people}/${personId}`, { name: 'Ada L.' });
+    await ask('DELETE', `${people}/${personId}`);
+    const session = (clientSecret: string) =>
+      t.call('POST', '/console/api/session', {
+        headers: { origin: consoleOrigin, 'x-countersign-console': '1' },
+        payload: { clientId: member.clientId, clientSecret },
+      });
+    const begun = await session(member.clientSecret);
+    assert.equal(begun.status, 204, begun.text);
+    assert.equal((await session('cs_wrong')).status, 401);
+    const cookie = String(begun.headers['set-cookie']).split(';')[0] ?? '';
+    const ended = await t.call('DELETE', '/console/api/session', {
+      headers: { origin: consoleOrigin, 'x-countersign-console': '1', cookie },
+    });
+    assert.equal(ended.status, 204, ended.text);
+    const refused = await t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
+      token: await t.token(undefined, member),
+      payload: { name: 'Other' },
+    });
+    assert.equal(refused.status, 403, refused.text);
+    await t.drain();
+    const seen = typesOf(all.received).filter((type) => /^(person|session|policy)\./.test(type));
+    assert.deepEqual(seen.sort(), [
+      'person.changed',
+      'person.created',
+      'person.removed',
+      'policy.refused',
+      'session.created',
+      'session.ended',
+      'session.refused',
+    ]);
   });
 
   it('send at most 60 refusals of each kind per organization and minute, the audit log has all', async () => {
