@@ -205,7 +205,7 @@ const unproxiedFinding = (address: string): Finding =>
     ? warning(
         proxyName,
         'TLS ends at a proxy, and TRUST_PROXY is not set: all unauthenticated clients share one rate limit, and the audit log has the address of the proxy',
-        'set TRUST_PROXY to the address or network of the proxy',
+        'set TRUST_PROXY to the address of the proxy',
       )
     : ok(proxyName, 'no proxy is trusted (TRUST_PROXY is not set), and X-Forwarded-For is ignored');
 
