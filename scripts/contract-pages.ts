@@ -46,7 +46,7 @@ export function limitsPage(notice: string): string {
       limits.console.requestsPerMinute,
     ],
     ...[
-      'requests below `/console` without a session (sign-in)',
+      'requests below `/console` without a session (signing in with a secret or a code counts as a request of the API)',
       'files of the console',
       'requests below `/console` from pages of other sites, which are refused',
     ].map((title): [string, number] => [

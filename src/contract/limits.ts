@@ -83,7 +83,7 @@ export const limits = {
   },
   share: {
     /** Resources that one organization can offer to another for the first time within 24 hours: each writes into the other's log. */
-    offersPerDay: 100,
+    offersPerDay: 20,
     /** After a refusal, the owner cannot offer again. */
     declinedHours: 24,
   },

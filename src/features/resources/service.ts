@@ -15,12 +15,14 @@ import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
-import { withdrawOffers } from './shares/offers-store.ts';
+import { hasOffers, moveOffers, withdrawOffers } from './shares/offers-store.ts';
 import { deleteShares, narrowShares } from './shares/shares-store.ts';
 import {
   countResources,
   deletePending,
+  deletePendingName,
   deleteReservation,
+  findDeleted,
   insertResource,
   isOwnIdentifier,
   isTaken,
@@ -55,10 +57,13 @@ export function createResourceService(
    * it waits, and the caller learns nothing of other organizations. The identifier is locked until the commit: of concurrent
    * requests for one API exactly one has it.
    */
-  const takeIdentifier = async (tx: Tx, organizationId: string, identifier: string): Promise<boolean> => {
+  const takeIdentifier = async (tx: Tx, resource: Resource): Promise<boolean> => {
+    const { organizationId, identifier } = resource;
     const spellings = spellingsOf(identifier);
     await lockExclusive(tx, 'resource', [spellings[0]]);
     if (await isOwnIdentifier(tx, organizationId, spellings)) refuseTaken();
+    await moveOffers(tx, await findDeleted(tx, organizationId, spellings), resource.resourceId);
+    await deletePendingName(tx, organizationId, spellings);
     if (resourceIdentifiers === 'verified' && !isLoopback(identifier)) return false;
     await deleteReservation(tx, organizationId, spellings);
     if (!(await isTaken(tx, spellings))) return true;
@@ -98,7 +103,7 @@ export function createResourceService(
       };
       return db.transaction(async (tx) => {
         await requireCapacity(tx, resource.organizationId);
-        const created: Resource = (await takeIdentifier(tx, resource.organizationId, resource.identifier))
+        const created: Resource = (await takeIdentifier(tx, resource))
           ? resource
           : { ...resource, verification: pendingVerification(resource, ids.secret('')) };
         await insertResource(tx, created);
@@ -151,7 +156,9 @@ export function createResourceService(
         const shares = await deleteShares(tx, resource.resourceId);
         await withdrawOffers(tx, resource.resourceId, now);
         const { removed: grants } = await revokeGrants(tx, caller, resource, {});
-        if (resource.verification.status === 'pending') await deletePending(tx, resource.resourceId);
+        const { status } = resource.verification;
+        const isForgotten = status === 'pending' && !(await hasOffers(tx, resource.resourceId));
+        if (isForgotten) await deletePending(tx, resource.resourceId);
         else await markDeleted(tx, resource.resourceId, now);
         const reason = 'resource.deleted';
         await ledger.recordAll(tx, [

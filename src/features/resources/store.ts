@@ -3,7 +3,7 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { join, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import { hostOf } from './identifier.ts';
+import { hostOf, spellingsOf } from './identifier.ts';
 import type { Resource, ResourceQuery } from './schema.ts';
 
 /** A resource as one organization sees it. */
@@ -113,6 +113,28 @@ export async function countResources(db: Queryable, organizationId: string): Pro
   return total;
 }
 
+/** The organization's own deleted resources with one of the identifiers. */
+export async function findDeleted(
+  db: Queryable,
+  organizationId: string,
+  spellings: readonly string[],
+): Promise<string[]> {
+  const names = [...spellings, pendingName(organizationId, spellings)];
+  const rows = await db.many<{ resourceId: string }>(
+    'resources.findDeleted',
+    sql`select resource_id as "resourceId" from resources
+        where identifier = any(${names}::text[]) and organization_id = ${organizationId} and deleted_at is not null`,
+  );
+  return rows.map(({ resourceId }) => resourceId);
+}
+
+/** Of a deleted resource that was pending: it reserves nothing. */
+export const deletePendingName = (
+  db: Queryable,
+  organizationId: string,
+  spellings: readonly string[],
+): Promise<number> => deleteReservation(db, organizationId, [pendingName(organizationId, spellings)]);
+
 /** Frees an identifier that the organization's own deleted resource reserves. */
 export const deleteReservation = (
   db: Queryable,
@@ -148,8 +170,9 @@ export async function isTaken(db: Queryable, spellings: readonly string[]): Prom
   return taken;
 }
 
-/** In `identifier` of a pending resource: the audience of no token. */
-const pendingName = (resourceId: string): string => `pending:${resourceId}`;
+/** In `identifier` of a pending resource: the audience of no token. An organization has one resource for both spellings. */
+const pendingName = (organizationId: string, [bare]: readonly string[]): string =>
+  `pending:${organizationId}:${bare}`;
 
 export async function insertResource(db: Queryable, resource: Resource): Promise<void> {
   const { resourceId, organizationId, identifier, name, description, scopes, verification } = resource;
@@ -161,7 +184,7 @@ export async function insertResource(db: Queryable, resource: Resource): Promise
           (resource_id, organization_id, identifier, pending_identifier, verification_token, name, description, scopes,
            token_lifetime_seconds, claims, created_at, updated_at)
         values
-          (${resourceId}, ${organizationId}, ${pending ? pendingName(resourceId) : identifier},
+          (${resourceId}, ${organizationId}, ${pending ? pendingName(organizationId, spellingsOf(identifier)) : identifier},
            ${pending ? identifier : null}, ${verification.token}, ${name}, ${description}, ${JSON.stringify(scopes)},
            ${tokenLifetimeSeconds}, ${claims}, ${createdAt}, ${updatedAt})`,
   );
@@ -195,7 +218,7 @@ export async function updateResource(db: Queryable, resource: Resource): Promise
   );
 }
 
-/** The row stays: it reserves the identifier. */
+/** The row stays: it reserves the identifier, and the offers of the resource are found by it. */
 export async function markDeleted(db: Queryable, resourceId: string, now: string): Promise<void> {
   await db.run(
     'resources.delete',

@@ -277,6 +277,8 @@ describe('the proof', () => {
     await offer(owner, pending.resourceId, other.organizationId, ['refund']);
     const [listed] = (await call('GET', '/shares', other.token)).json.data;
     assert.deepEqual([listed.identifier, listed.verified], [pending.identifier, false]);
+    const [announced] = await events(other.organizationId);
+    assert.deepEqual([announced?.action, announced?.metadata.verified], ['share.offered', false]);
     await accept(await adminOf(other.organizationId), pending.resourceId);
     assert.equal(outcome(await verify(other, pending)), '403 FORBIDDEN');
     // The token is the owner's.

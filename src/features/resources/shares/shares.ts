@@ -2,7 +2,7 @@
  * Shares, for the owner: another organization may grant its agents some of the scopes once it has accepted them. Until then a share gives
  * nothing.
  *
- * One organization cannot fill the log of another. Offers write one event there per resource, and a limited number per day. Any
+ * One organization cannot fill the log of another. Offers write one event there per owner and identifier, and a limited number per day. Any
  * further event there takes away scopes that the receiver accepted before.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -17,7 +17,7 @@ import { grantEvent, shareEvent, shareEvents } from '../events.ts';
 import type { RevokeGrants } from '../granting-rule.ts';
 import type { Resource } from '../schema.ts';
 import { lockOwned, requireOwned, requireScopes } from '../visibility.ts';
-import { countAnnounced, findOffer, type StoredOffer, upsertOffer } from './offers-store.ts';
+import { countAnnounced, findOffer, purgeOffers, type StoredOffer, upsertOffer } from './offers-store.ts';
 import type { Share } from './share-schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
 
@@ -45,9 +45,11 @@ export function createShareService(
   /** Before the first offer of a resource. The owner is locked until the commit: concurrent offers cannot exceed the limit. */
   const requireOffersLeft = async (tx: Tx, { organizationId: ownerId }: Resource, organizationId: string) => {
     await lockOrganization(tx, ownerId);
-    const since = new Date(clock.now() - dayMs).toISOString();
+    const daysAgo = (days: number) => new Date(clock.now() - days * dayMs).toISOString();
+    // By then the receiver's log has dropped the event of the offer.
+    await purgeOffers(tx, ownerId, organizationId, daysAgo(limits.auditRetentionDays));
     const limit = limits.share.offersPerDay;
-    if ((await countAnnounced(tx, ownerId, organizationId, since)) >= limit)
+    if ((await countAnnounced(tx, ownerId, organizationId, daysAgo(1))) >= limit)
       fail('SHARE_LIMIT_EXCEEDED', { details: { limit } });
   };
 
