@@ -13,7 +13,7 @@ import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources
 import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
-import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
+import { audienceName, hostOf, identifierProblem, needsProof, spellingsOf } from './identifier.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
 import { hasOffers, moveOffers, withdrawOffers } from './shares/offers-store.ts';
 import { deleteShares, narrowShares } from './shares/shares-store.ts';
@@ -53,9 +53,9 @@ export function createResourceService(
   const refuseTaken = () => fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
 
   /**
-   * Whether the resource has its identifier now. If its host must be proven first, or if a loopback identifier is another organization's,
-   * it waits, and the caller learns nothing of other organizations. The identifier is locked until the commit: of concurrent
-   * requests for one API exactly one has it.
+   * Whether the resource has its identifier now; if its host must be proven first, it waits. So the caller learns nothing of other
+   * organizations, unless identifiers are open. The identifier is locked until the commit: of concurrent requests for one API exactly
+   * one has it.
    */
   const takeIdentifier = async (tx: Tx, resource: Resource): Promise<boolean> => {
     const { organizationId, identifier } = resource;
@@ -64,11 +64,11 @@ export function createResourceService(
     if (await isOwnIdentifier(tx, organizationId, spellings)) refuseTaken();
     await moveOffers(tx, await findDeleted(tx, organizationId, spellings), resource.resourceId);
     await deletePendingName(tx, organizationId, spellings);
-    if (resourceIdentifiers === 'verified' && !isLoopback(identifier)) return false;
-    await deleteReservation(tx, organizationId, spellings);
-    if (!(await isTaken(tx, spellings))) return true;
-    if (resourceIdentifiers === 'open') refuseTaken();
-    return false;
+    if (needsProof(resourceIdentifiers, identifier)) return false;
+    const names = spellings.map((spelling) => audienceName(resourceIdentifiers, organizationId, spelling));
+    await deleteReservation(tx, organizationId, names);
+    if (await isTaken(tx, names)) refuseTaken();
+    return true;
   };
 
   /** Without the claim, callers with `agents:write` could change the field, and wait until the claim is added again. */
@@ -106,7 +106,11 @@ export function createResourceService(
         const created: Resource = (await takeIdentifier(tx, resource))
           ? resource
           : { ...resource, verification: pendingVerification(resource, ids.secret('')) };
-        await insertResource(tx, created);
+        await insertResource(
+          tx,
+          created,
+          audienceName(resourceIdentifiers, created.organizationId, created.identifier),
+        );
         await ledger.recordAll(tx, [resourceEvent(caller, 'resource.created', created)]);
         return created;
       });

@@ -6,6 +6,7 @@
  * further event there takes away scopes that the receiver accepted before.
  */
 import { limits } from '../../../contract/limits.ts';
+import { isLoopback } from '../../../kernel/audience.ts';
 import { type Caller, isOperator, refuseBorrowedScope } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
@@ -24,10 +25,13 @@ import { deleteShares, findShare, listShares, upsertShare } from './shares-store
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-type ShareDeps = Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'lockOrganization' | 'organizationOf'>;
+type ShareDeps = Pick<
+  ResourceDeps,
+  'db' | 'clock' | 'ledger' | 'lockOrganization' | 'organizationOf' | 'resourceIdentifiers'
+>;
 
 export function createShareService(
-  { db, clock, ledger, lockOrganization, organizationOf }: ShareDeps,
+  { db, clock, ledger, lockOrganization, organizationOf, resourceIdentifiers }: ShareDeps,
   revokeGrants: RevokeGrants,
 ): ShareService {
   const requireOrganization = async (tx: Tx, organizationId: string) => {
@@ -125,8 +129,10 @@ export function createShareService(
         const changesForce = !isSameSet(held, inForce);
         const changesOffer = !isSameSet(offered, added);
         if (before && !changesForce && !changesOffer) return before;
-        if (scopes.some((name) => !held.includes(name) && !offered.includes(name)))
+        if (scopes.some((name) => !held.includes(name) && !offered.includes(name))) {
+          if (resourceIdentifiers === 'verified') refuseLoopback(resource);
           refuseBorrowedSharing(caller);
+        }
         const now = isoTime(clock);
         const isAccepted = inForce.length > 0;
         const share: Share = {
@@ -176,6 +182,12 @@ function refuseOwner(resource: Resource, organizationId: string): void {
   if (resource.organizationId !== organizationId) return;
   const message = 'owns the resource; it has all of its scopes already';
   throw validationError('path', [{ in: 'path', field: 'organizationId', message }]);
+}
+
+function refuseLoopback({ identifier }: Resource): void {
+  if (!isLoopback(identifier)) return;
+  const message = "names the client's own machine, which only agents of your organization get tokens for";
+  throw validationError('path', [{ in: 'path', field: 'resourceId', message }]);
 }
 
 const refuseBorrowedSharing = (caller: Caller): void =>
