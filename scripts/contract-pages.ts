@@ -42,9 +42,17 @@ export function limitsPage(notice: string): string {
   const rows: [string, number | string][] = [
     ['requests per client and minute (`RATE_LIMIT_PER_MINUTE`)', limits.requestsPerMinute],
     [
-      'requests below `/console` and minute, per person or agent of a session, otherwise per address; `RATE_LIMIT_PER_MINUTE` where it is higher',
+      'requests per minute with a session of the console, per person or agent; `rateLimitPerMinute` of the agent where it is lower, `RATE_LIMIT_PER_MINUTE` where that is higher',
       limits.console.requestsPerMinute,
     ],
+    ...[
+      'requests below `/console` without a session (signing in with a secret or a code counts as a request of the API)',
+      'files of the console',
+      'requests below `/console` from pages of other sites, which are refused',
+    ].map((title): [string, number] => [
+      `${title}, per address and minute; \`RATE_LIMIT_PER_MINUTE\` where it is higher`,
+      limits.console.requestsPerMinute,
+    ]),
     ['requests per minute to `GET /audit/verify`', limits.auditVerifyPerMinute],
     [
       'projects per organization and minute (`GET /sdk/scaffold/{agentId}`)',

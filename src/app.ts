@@ -114,7 +114,7 @@ export async function createApp({
     resourceMetadata: resourceMetadataOf(config.baseUrl),
     origin: config.baseUrl,
     routes,
-    ...{ writeQueue: base.writeQueue, heavyReadQueue: base.heavyReadQueue, requests: base.requests },
+    ...{ writeQueue: base.writeQueue, readQueues: base.readQueues, requests: base.requests },
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),

@@ -48,6 +48,13 @@ const heavyReads = (poolSize: number) => ({
   maxWaitMs: 30_000,
 });
 
+/** Each holds a connection. An organization has room for the verifications of two minutes. */
+const longReads = (poolSize: number) => ({
+  concurrency: Math.max(1, Math.ceil(poolSize / 3)),
+  perKey: 1,
+  maxQueue: 60,
+});
+
 const directDatabase = (url: string) => ({
   url,
   variable: 'DATABASE_DIRECT_URL',
@@ -112,10 +119,16 @@ export async function openFoundations(options: {
     /** Counted by the HTTP server; background work paces itself by it. */
     requests: { count: 0 },
     /** Keyed by organization. */
-    heavyReadQueue: createFairQueue({
-      ...heavyReads(config.databasePoolSize),
-      measured: { metrics, name: 'heavy_reads' },
-    }),
+    readQueues: {
+      heavy: createFairQueue({
+        ...heavyReads(config.databasePoolSize),
+        measured: { metrics, name: 'heavy_reads' },
+      }),
+      long: createFairQueue({
+        ...longReads(config.databasePoolSize),
+        measured: { metrics, name: 'long_reads' },
+      }),
+    },
     /** Per-process counters while `kv` is unavailable. */
     memory,
     kv,

@@ -84,7 +84,8 @@ const addedErrors = {
   },
   SHARE_LIMIT_EXCEEDED: {
     status: 403,
-    message: 'Too many resources were offered to this organization within 24 hours.',
+    message:
+      'You have offered too many resources to this organization for the first time within 24 hours; offer further ones later.',
   },
   RESOURCE_NOT_VERIFIED: {
     status: 422,

@@ -57,8 +57,9 @@ export const limits = {
     codeSeconds: 120,
     codesPerMinute: 10,
     /**
-     * Requests below /console, in a window of their own: per person or agent of a session, otherwise per address. RATE_LIMIT_PER_MINUTE
-     * applies where it is higher.
+     * Requests below /console, in windows of their own: per person or agent of a session; per address without a session, for files of
+     * the console, and for requests from other sites, each apart. RATE_LIMIT_PER_MINUTE applies where it is higher; a lower
+     * `rateLimitPerMinute` of the agent applies to its sessions.
      */
     requestsPerMinute: 600,
   },
@@ -82,7 +83,7 @@ export const limits = {
   },
   share: {
     /** Resources that one organization can offer to another for the first time within 24 hours: each writes into the other's log. */
-    offersPerDay: 100,
+    offersPerDay: 20,
     /** After a refusal, the owner cannot offer again. */
     declinedHours: 24,
   },

@@ -11,6 +11,10 @@ export function audienceOf(resource: string, issuer: string): string | undefined
   return url.href === new URL(issuer).href ? issuer : resource;
 }
 
+/** Whether a valid audience names the client's own machine: no host can prove it, and none needs to. */
+export const isLoopback = (audience: string): boolean =>
+  /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(audience).hostname);
+
 /**
  * Whether a form repeats `resource` and names another target than our own API: a token has one audience. The form was refused by its
  * schema, so its fields may be of any type.

@@ -40,7 +40,7 @@ export async function startHttp(
     requirePermission: async () => {},
     countCall() {},
     writeQueue: (_organization, work) => work(),
-    heavyReadQueue: (_organization, work) => work(),
+    readQueues: { heavy: (_organization, work) => work(), long: (_organization, work) => work() },
     requests: { count: 0 },
     idempotencyKeys: { find: async () => undefined, storeResponse: async () => {} },
     resourceMetadata: 'http://countersign.test/metadata',

@@ -12,6 +12,10 @@ import {
   NewAgent,
 } from './schema.ts';
 
+/** Filters that a large part of the agents may match, without a counter for their total: counting a million matches takes long. */
+const isSearch = ({ q, capability, deploymentEnv, since, until }: AgentQuery): boolean =>
+  [q, capability, deploymentEnv, since, until].some((filter) => filter !== undefined);
+
 export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   route({
     id: 'createAgent',
@@ -34,6 +38,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     url: '/agents',
     access: scope('agents:read'),
     limit: 'caller',
+    cost: (query) => (isSearch(query) ? 'heavy' : undefined),
     schema: { query: AgentQuery, response: { 200: AgentPage } },
     handler: ({ caller, query }) => agents.list(caller, query),
   }),

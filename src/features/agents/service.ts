@@ -4,7 +4,6 @@ import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
-import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import { andThen } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -14,7 +13,7 @@ import { pageOf } from '../../kernel/http/page.ts';
 import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import { createAgentCache } from './agent-cache.ts';
 import type { AgentDeps, AgentService } from './deps.ts';
-import type { Agent, AgentChange, AgentQuery, KeySet, PublicJwk } from './schema.ts';
+import type { Agent, AgentChange, KeySet, PublicJwk } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -32,13 +31,6 @@ import {
 } from './store.ts';
 import { eventOf } from './transitions.ts';
 
-/** Counting a million matches takes long. One organization must not use all connections. */
-const searchLimits = { concurrency: 3, maxQueue: 500 } as const;
-
-/** Filters that a large part of the agents may match, without a counter for their total. */
-const isSearch = ({ q, capability, deploymentEnv, since, until }: AgentQuery): boolean =>
-  [q, capability, deploymentEnv, since, until].some((filter) => filter !== undefined);
-
 export function createAgentService(deps: AgentDeps): AgentService {
   const {
     db,
@@ -55,7 +47,6 @@ export function createAgentService(deps: AgentDeps): AgentService {
     readPublicKey,
   } = deps;
 
-  const runQueued = createFairQueue({ ...searchLimits, measured: { metrics, name: 'agent_searches' } });
   const findAgent = createBatcher({
     name: 'agents.find',
     run: (agentIds: readonly string[]) => findAgents(db, agentIds),
@@ -172,9 +163,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async list(caller, query) {
-      const range = timeRangeOf(query);
-      const read = () => listAgents(db, tenantOf(caller), query, range);
-      const { rows, total } = await (isSearch(query) ? runQueued(caller.organizationId, read) : read());
+      const { rows, total } = await listAgents(db, tenantOf(caller), query, timeRangeOf(query));
       return pageOf(query, rows, total);
     },
 

@@ -94,8 +94,8 @@ export function createAudit(deps: AuditDeps): Audit {
   return {
     routes: auditRoutes({
       reader: createAuditReader(deps),
-      verification: createVerificationService({ db, metrics, verifier, organizations, verifyTreeHeads }),
-      proof: createProofService({ db, metrics, drain }),
+      verification: createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
+      proof: createProofService({ db, drain }),
       exports: createExportService({ db, clock, signer, drain }),
     }),
     listener: {

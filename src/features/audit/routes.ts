@@ -53,6 +53,7 @@ export const auditRoutes = ({ reader, verification, proof, exports }: AuditServi
     access: scope('audit:read'),
     // The cost grows with the log of the organization, so all its callers share the limit.
     limit: { perMinute: limits.auditVerifyPerMinute, per: 'organization' },
+    cost: 'long',
     schema: { query: VerifyQuery, response: { 200: Verification } },
     errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => verification.verify(caller, query),
@@ -80,6 +81,7 @@ export const auditRoutes = ({ reader, verification, proof, exports }: AuditServi
     url: '/audit/chain',
     access: scope('audit:read'),
     limit: 'caller',
+    cost: 'long',
     schema: { query: ChainQuery, response: { 200: AuditChain } },
     errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => proof.chain(caller, query),

@@ -12,7 +12,7 @@ export interface SubjectScopes {
 }
 
 const problems: Readonly<Record<NoAudienceScopes, string>> = {
-  unregistered: 'the audience is no registered resource',
+  unregistered: 'the audience is no registered resource, or the subject has no grant for it',
   deleted: 'the resource was deleted',
   ungranted: 'the subject has no grant for this resource',
   ownerInactive: 'the organization that owns this resource is not active',
@@ -34,7 +34,7 @@ export function createSubjectScopes({
   ): Promise<SubjectScopes> => {
     if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
     const grant = await findGrant(db, subject.agentId, audience);
-    const found = audienceScopesOf(grant, unregisteredResources);
+    const found = audienceScopesOf(grant, subject.organizationId, unregisteredResources);
     if (found.kind === 'own') return { scopes: ownScopes(subject) };
     return found.kind === 'granted'
       ? { scopes: found.scopes }

@@ -73,7 +73,7 @@ describe('requests', () => {
     assert.ok(after.batches > before.batches);
     assert.ok(after.batches - before.batches < 20, 'concurrent requests share a batch');
     assert.equal(after.waits - before.waits, after.batches - before.batches);
-    for (const queue of ['tokens.issue', 'writes', 'audit_chains', 'event_streams'])
+    for (const queue of ['tokens.issue', 'writes', 'heavy_reads', 'long_reads', 'event_streams'])
       assert.equal(await read(t, `service_queue_depth{queue="${queue}"}`), 0, queue);
   });
 });

@@ -8,11 +8,12 @@ import {
   type RegisteredResource,
   type ResourceClaim,
   resourceClaims,
+  resourceOf,
+  shownIdentifier,
 } from '../../kernel/ports/resources.ts';
-import { shownIdentifier } from './store.ts';
 
 const columns = sql`
-  r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
+  r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier,
   r.deleted_at is not null as deleted,
   (select status = 'active' from organizations where organization_id = r.organization_id) as "ownerActive",
   r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
@@ -32,8 +33,9 @@ export async function findAgentGrant(
     'resources.findAgentGrant',
     prepared(sql`
       select ${columns}
-      from resources r left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = ${agentId}
-      where r.identifier = ${identifier}`),
+      from agents a join ${resourceOf(sql`${identifier}::text`, sql`a.organization_id`)}
+        left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = a.agent_id
+      where a.agent_id = ${agentId}`),
   );
   return row && toGrant(row);
 }
@@ -50,7 +52,8 @@ export async function findAgentGrants(
         from unnest(${queries.map(({ agentId }) => agentId)}::uuid[],
                     ${queries.map(({ identifier }) => identifier)}::text[])
             with ordinality as wanted (agent_id, identifier, position)
-          left join resources r on r.identifier = wanted.identifier
+          left join agents a using (agent_id)
+          left join ${resourceOf(sql`wanted.identifier`, sql`a.organization_id`)}
           left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = wanted.agent_id
         order by wanted.position`,
   );

@@ -9,6 +9,7 @@ import type { MayGrant, RequirePermission, Role } from '../../kernel/policy.ts';
 import type { Outbound } from '../../kernel/ports/outbound.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
+import type { IdentifierMode } from './identifier.ts';
 import type {
   AgentGrantQuery,
   Grant,
@@ -36,7 +37,7 @@ export interface ResourceDeps {
   readonly ledger: Ledger;
   readonly issuer: string;
   /** Whether the owner of a resource must prove the host of its identifier. */
-  readonly resourceIdentifiers: 'open' | 'verified';
+  readonly resourceIdentifiers: IdentifierMode;
   /** Asks the host of an identifier for its proof. */
   readonly outbound: Outbound;
   readonly requirePermission: RequirePermission;

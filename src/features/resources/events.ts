@@ -91,6 +91,8 @@ export function shareEvent(
     ownerId: resource.organizationId,
     scopes,
     ...(offeredScopes && { offeredScopes }),
+    // The receiver of an offer must see that the owner has not proven the host.
+    ...(type === 'share.offered' && { verified: resource.verification.status === 'verified' }),
     ...(reason && { reason }),
   };
   return { actor, type, subject: { organizationId: log, agentId: actor.agentId ?? nilUuid, metadata } };

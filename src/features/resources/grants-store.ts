@@ -2,9 +2,9 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { HeldScopes } from '../../kernel/ports/resources.ts';
+import { type HeldScopes, shownIdentifier } from '../../kernel/ports/resources.ts';
 import type { AgentGrantQuery, Grant, GrantQuery, ListQuery } from './schema.ts';
-import { shownIdentifier } from './store.ts';
+import { isPending } from './store.ts';
 
 /** In the resource's order; an object in the database has no order. */
 const scopeNames = sql`
@@ -46,7 +46,7 @@ export const listAgentGrants = (db: Queryable, agentId: string, query: AgentGran
 export const listUsableGrants = async (db: Queryable, agentId: string, limit: number): Promise<Grant[]> => {
   const ownerActive = sql`exists (
     select from resources r join organizations o on o.organization_id = r.organization_id
-    where r.resource_id = g.resource_id and r.pending_identifier is null and o.status = 'active')`;
+    where r.resource_id = g.resource_id and not ${isPending} and o.status = 'active')`;
   const { rows } = await listWhere(
     db,
     'listUsableGrants',

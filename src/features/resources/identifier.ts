@@ -1,9 +1,9 @@
 /** The identifier of a resource: the audience of its tokens (RFC 8707 §2), written in one way only. */
+import { isLoopback } from '../../kernel/audience.ts';
+import { localName } from '../../kernel/ports/resources.ts';
 
 /** RFC 3986: a host without percent-encoding, a port, and a path. */
 const form = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?$/i;
-
-const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** The problem with an identifier; undefined for a valid one. */
 export function identifierProblem(identifier: string, issuer: string): string | undefined {
@@ -18,7 +18,7 @@ export function identifierProblem(identifier: string, issuer: string): string | 
   if (isSameAddress(url, new URL(issuer))) return 'must not be the address of this server';
   if (!isCanonical(identifier, url))
     return 'must be in canonical form: scheme and host in lower case, no default port, no . or .. or empty segments, no dot after the host, percent-encoding in upper case and only where needed';
-  return url.protocol === 'https:' || loopback.test(url.hostname)
+  return url.protocol === 'https:' || isLoopback(identifier)
     ? undefined
     : 'must start with https://; http:// is for localhost and loopback addresses only';
 }
@@ -32,8 +32,15 @@ export function spellingsOf(identifier: string): readonly [string, string] {
 /** With the port, unless it is the scheme's own. */
 export const hostOf = (identifier: string): string => new URL(identifier).host;
 
-/** Names and addresses of the client's own machine: no host can prove them, and none needs to. */
-export const isLoopback = (identifier: string): boolean => loopback.test(new URL(identifier).hostname);
+export type IdentifierMode = 'open' | 'verified';
+
+/** A loopback identifier has no host that could prove it. */
+export const needsProof = (mode: IdentifierMode, identifier: string): boolean =>
+  mode === 'verified' && !isLoopback(identifier);
+
+/** The name by which token requests find a verified resource. Nobody proves a loopback identifier, so each organization has its own. */
+export const audienceName = (mode: IdentifierMode, organizationId: string, identifier: string): string =>
+  mode === 'verified' && isLoopback(identifier) ? localName(organizationId, identifier) : identifier;
 
 /** Of a URL: the parser writes every IPv4 address with four decimal numbers. */
 export const isAddress = (hostname: string): boolean => /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(hostname);

@@ -277,13 +277,62 @@ describe("the receiver's log and webhook queue", () => {
     const later = await fresh(owner);
     assert.equal((await offer(later, resourceId, receiver.organizationId, ['refund'])).status, 200);
     assert.equal((await accept(await fresh(admin), resourceId)).status, 200);
-    // Rows of deleted resources are purged.
-    const [{ count } = { count: -1 }] = await t.sql<{ count: number }>(
-      'select count(*)::int as count from resource_share_offers where owner_id = $1 and organization_id = $2',
-      [owner.organizationId, receiver.organizationId],
-    );
-    assert.equal(count, 1);
+    // Rows of deleted resources are purged with the events of the receiver's log.
+    const count = async () =>
+      (
+        await t.sql<{ count: number }>(
+          'select count(*)::int as count from resource_share_offers where owner_id = $1 and organization_id = $2',
+          [owner.organizationId, receiver.organizationId],
+        )
+      )[0]?.count;
+    assert.equal(await count(), offersPerDay + 1);
+    t.clock.advance(hours(24 * limits.auditRetentionDays));
+    const { resourceId: next } = await resource(await fresh(owner));
+    assert.equal((await offer(await fresh(owner), next, receiver.organizationId, ['refund'])).status, 200);
+    assert.equal(await count(), 2);
   });
+
+  for (const mode of ['open', 'verified'])
+    it(`${mode}: has one share.offered, and 409 SHARE_DECLINED stays, when the resource is deleted and registered again`, async () => {
+      const app = mode === 'open' ? t : await startApp({ RESOURCE_IDENTIFIERS: mode }, t);
+      const again = createResourceClient(app);
+      const { owner, receiver, admin } = await parties();
+      const identifier = `https://${randomUUID()}.example/orders`;
+      const register = async (spelling = identifier) =>
+        (await again.resource(await fresh(owner), { identifier: spelling })).resourceId;
+      const remove = async (resourceId: string) => {
+        const { token } = await fresh(owner);
+        assert.equal((await again.call('DELETE', `/resources/${resourceId}`, token)).status, 204);
+      };
+      const put = async (resourceId: string) =>
+        outcome(await again.offer(await fresh(owner), resourceId, receiver.organizationId, ['refund']));
+      let resourceId = await register();
+      assert.equal(await put(resourceId), '200');
+      await remove(resourceId);
+      assert.equal((await sharesOf(receiver)).total, 0);
+      resourceId = await register();
+      assert.equal((await sharesOf(receiver)).total, 0);
+      assert.equal(await put(resourceId), '200');
+      assert.equal((await decline(admin, resourceId)).status, 204);
+      for (const spelling of [identifier, `${identifier}/`, identifier]) {
+        await remove(resourceId);
+        resourceId = await register(spelling);
+        // One of them is verified when it is deleted, so that its identifier stays reserved.
+        if (spelling !== identifier)
+          await again.call('POST', `/resources/${resourceId}/verify`, await t.token(), { approve: true });
+        assert.equal(await put(resourceId), '409 SHARE_DECLINED');
+      }
+      const announced = async () =>
+        (await actionsOf(receiver.organizationId)).filter((action) => action === 'share.offered').length;
+      assert.equal(await announced(), 1);
+      t.clock.advance(hours(48));
+      assert.equal(await put(resourceId), '200');
+      await remove(resourceId);
+      t.clock.advance(hours(24 * 30));
+      assert.equal(await put(await register()), '200');
+      assert.equal(await announced(), 1);
+      assert.equal((await sharesOf(await fresh(receiver))).total, 1);
+    });
 });
 
 describe('an accepted share', () => {

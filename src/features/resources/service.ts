@@ -13,14 +13,16 @@ import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources
 import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
-import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
+import { audienceName, hostOf, identifierProblem, needsProof, spellingsOf } from './identifier.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
-import { withdrawOffers } from './shares/offers-store.ts';
+import { hasOffers, moveOffers, withdrawOffers } from './shares/offers-store.ts';
 import { deleteShares, narrowShares } from './shares/shares-store.ts';
 import {
   countResources,
   deletePending,
+  deletePendingName,
   deleteReservation,
+  findDeleted,
   insertResource,
   isOwnIdentifier,
   isTaken,
@@ -51,19 +53,22 @@ export function createResourceService(
   const refuseTaken = () => fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
 
   /**
-   * Whether the resource has its identifier now. If its host must be proven first, or if a loopback identifier is another organization's,
-   * it waits, and the caller learns nothing of other organizations. The identifier is locked until the commit: of concurrent
-   * requests for one API exactly one has it.
+   * Whether the resource has its identifier now; if its host must be proven first, it waits. So the caller learns nothing of other
+   * organizations, unless identifiers are open. The identifier is locked until the commit: of concurrent requests for one API exactly
+   * one has it.
    */
-  const takeIdentifier = async (tx: Tx, organizationId: string, identifier: string): Promise<boolean> => {
+  const takeIdentifier = async (tx: Tx, resource: Resource): Promise<boolean> => {
+    const { organizationId, identifier } = resource;
     const spellings = spellingsOf(identifier);
     await lockExclusive(tx, 'resource', [spellings[0]]);
     if (await isOwnIdentifier(tx, organizationId, spellings)) refuseTaken();
-    if (resourceIdentifiers === 'verified' && !isLoopback(identifier)) return false;
-    await deleteReservation(tx, organizationId, spellings);
-    if (!(await isTaken(tx, spellings))) return true;
-    if (resourceIdentifiers === 'open') refuseTaken();
-    return false;
+    await moveOffers(tx, await findDeleted(tx, organizationId, spellings), resource.resourceId);
+    await deletePendingName(tx, organizationId, spellings);
+    if (needsProof(resourceIdentifiers, identifier)) return false;
+    const names = spellings.map((spelling) => audienceName(resourceIdentifiers, organizationId, spelling));
+    await deleteReservation(tx, organizationId, names);
+    if (await isTaken(tx, names)) refuseTaken();
+    return true;
   };
 
   /** Without the claim, callers with `agents:write` could change the field, and wait until the claim is added again. */
@@ -98,10 +103,14 @@ export function createResourceService(
       };
       return db.transaction(async (tx) => {
         await requireCapacity(tx, resource.organizationId);
-        const created: Resource = (await takeIdentifier(tx, resource.organizationId, resource.identifier))
+        const created: Resource = (await takeIdentifier(tx, resource))
           ? resource
           : { ...resource, verification: pendingVerification(resource, ids.secret('')) };
-        await insertResource(tx, created);
+        await insertResource(
+          tx,
+          created,
+          audienceName(resourceIdentifiers, created.organizationId, created.identifier),
+        );
         await ledger.recordAll(tx, [resourceEvent(caller, 'resource.created', created)]);
         return created;
       });
@@ -151,7 +160,9 @@ export function createResourceService(
         const shares = await deleteShares(tx, resource.resourceId);
         await withdrawOffers(tx, resource.resourceId, now);
         const { removed: grants } = await revokeGrants(tx, caller, resource, {});
-        if (resource.verification.status === 'pending') await deletePending(tx, resource.resourceId);
+        const { status } = resource.verification;
+        const isForgotten = status === 'pending' && !(await hasOffers(tx, resource.resourceId));
+        if (isForgotten) await deletePending(tx, resource.resourceId);
         else await markDeleted(tx, resource.resourceId, now);
         const reason = 'resource.deleted';
         await ledger.recordAll(tx, [

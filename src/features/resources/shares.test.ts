@@ -89,7 +89,7 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
       theirs.map(({ action }) => action),
       ['share.offered', 'resource.unshared'],
     );
-    for (const { agentId, ipAddress, userAgent, metadata } of theirs) {
+    for (const { action, agentId, ipAddress, userAgent, metadata } of theirs) {
       assert.deepEqual([agentId, ipAddress, userAgent], [nilUuid, '127.0.0.1', 'countersign']);
       const { scopes, offeredScopes, ...facts } = metadata;
       assert.deepEqual(offeredScopes ?? scopes, ['refund']);
@@ -99,6 +99,7 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
         organizationId: other.organizationId,
         ownerId: owner.organizationId,
         requestId: 'shared-resource',
+        ...(action === 'share.offered' && { verified: true }),
       });
     }
     const ours = (await events(owner.organizationId)).filter(

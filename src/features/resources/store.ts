@@ -3,7 +3,8 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { join, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import { hostOf } from './identifier.ts';
+import { localName, shownIdentifier } from '../../kernel/ports/resources.ts';
+import { hostOf, spellingsOf } from './identifier.ts';
 import type { Resource, ResourceQuery } from './schema.ts';
 
 /** A resource as one organization sees it. */
@@ -12,14 +13,14 @@ export interface VisibleResource extends Resource {
   readonly sharedScopes: readonly string[] | null;
 }
 
-/** Of a resource `r`, also while its proof is pending; `r.identifier` alone is the audience of tokens. */
-export const shownIdentifier = sql`coalesce(r.pending_identifier, r.identifier)`;
+/** Of a resource `r`. */
+export const isPending = sql`starts_with(r.identifier, 'pending:')`;
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier, r.name, r.description,
   r.scopes, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims, r.created_at as "createdAt",
   r.updated_at as "updatedAt",
-  jsonb_build_object('status', case when r.pending_identifier is null then 'verified' else 'pending' end,
+  jsonb_build_object('status', case when ${isPending} then 'pending' else 'verified' end,
     'method', r.verification_method, 'token', r.verification_token) as verification`;
 
 type Row = Omit<VisibleResource, 'verification'> & {
@@ -113,15 +114,41 @@ export async function countResources(db: Queryable, organizationId: string): Pro
   return total;
 }
 
-/** Frees an identifier that the organization's own deleted resource reserves. */
-export const deleteReservation = (
+/** The organization's own deleted resources with one of the identifiers. */
+export async function findDeleted(
   db: Queryable,
   organizationId: string,
   spellings: readonly string[],
+): Promise<string[]> {
+  const names = [
+    ...spellings,
+    ...spellings.map((spelling) => localName(organizationId, spelling)),
+    pendingName(organizationId, spellings),
+  ];
+  const rows = await db.many<{ resourceId: string }>(
+    'resources.findDeleted',
+    sql`select resource_id as "resourceId" from resources
+        where identifier = any(${names}::text[]) and organization_id = ${organizationId} and deleted_at is not null`,
+  );
+  return rows.map(({ resourceId }) => resourceId);
+}
+
+/** Of a deleted resource that was pending: it reserves nothing. */
+export const deletePendingName = (
+  db: Queryable,
+  organizationId: string,
+  spellings: readonly string[],
+): Promise<number> => deleteReservation(db, organizationId, [pendingName(organizationId, spellings)]);
+
+/** Frees the names that the organization's own deleted resource reserves. */
+export const deleteReservation = (
+  db: Queryable,
+  organizationId: string,
+  names: readonly string[],
 ): Promise<number> =>
   db.run(
     'resources.deleteReservation',
-    sql`delete from resources where identifier = any(${spellings}::text[])
+    sql`delete from resources where identifier = any(${names}::text[])
           and organization_id = ${organizationId} and deleted_at is not null`,
   );
 
@@ -139,42 +166,46 @@ export async function isOwnIdentifier(
   return own;
 }
 
-/** Whether a verified resource has one of the identifiers, or a deleted one reserves it. */
-export async function isTaken(db: Queryable, spellings: readonly string[]): Promise<boolean> {
+/** Whether a verified resource has one of the names, or a deleted one reserves it. */
+export async function isTaken(db: Queryable, names: readonly string[]): Promise<boolean> {
   const { taken } = await db.one<{ taken: boolean }>(
     'resources.isTaken',
-    sql`select exists (select from resources where identifier = any(${spellings}::text[])) as taken`,
+    sql`select exists (select from resources where identifier = any(${names}::text[])) as taken`,
   );
   return taken;
 }
 
-/** In `identifier` of a pending resource: the audience of no token. */
-const pendingName = (resourceId: string): string => `pending:${resourceId}`;
+/** In the column `identifier` of a pending resource: the audience of no token. An organization has one resource for both spellings. */
+const pendingName = (organizationId: string, [bare]: readonly string[]): string =>
+  `pending:${organizationId}:${bare}`;
 
-export async function insertResource(db: Queryable, resource: Resource): Promise<void> {
+/** `audience`: the name by which token requests find it, once it is verified (`audienceName`). */
+export async function insertResource(db: Queryable, resource: Resource, audience: string): Promise<void> {
   const { resourceId, organizationId, identifier, name, description, scopes, verification } = resource;
   const { tokenLifetimeSeconds, claims, createdAt, updatedAt } = resource;
-  const pending = verification.status === 'pending';
+  const column =
+    verification.status === 'pending' ? pendingName(organizationId, spellingsOf(identifier)) : audience;
   await db.run(
     'resources.insert',
     sql`insert into resources
           (resource_id, organization_id, identifier, pending_identifier, verification_token, name, description, scopes,
            token_lifetime_seconds, claims, created_at, updated_at)
         values
-          (${resourceId}, ${organizationId}, ${pending ? pendingName(resourceId) : identifier},
-           ${pending ? identifier : null}, ${verification.token}, ${name}, ${description}, ${JSON.stringify(scopes)},
-           ${tokenLifetimeSeconds}, ${claims}, ${createdAt}, ${updatedAt})`,
+          (${resourceId}, ${organizationId}, ${column}, ${column === identifier ? null : identifier},
+           ${verification.token}, ${name}, ${description}, ${JSON.stringify(scopes)}, ${tokenLifetimeSeconds}, ${claims},
+           ${createdAt}, ${updatedAt})`,
   );
 }
 
-/** From now on the identifier is the audience of tokens. */
-export async function markVerified(db: Queryable, resource: Resource): Promise<void> {
+/** From now on token requests find it by the audience. */
+export async function markVerified(db: Queryable, resource: Resource, audience: string): Promise<void> {
   const { resourceId, identifier, verification, updatedAt } = resource;
   await db.run(
     'resources.markVerified',
     sql`update resources
-        set identifier = ${identifier}, pending_identifier = null, verification_token = ${verification.token},
-            verification_method = ${verification.method}, updated_at = ${updatedAt}
+        set identifier = ${audience}, pending_identifier = ${audience === identifier ? null : identifier},
+            verification_token = ${verification.token}, verification_method = ${verification.method},
+            updated_at = ${updatedAt}
         where resource_id = ${resourceId}`,
   );
 }
@@ -195,7 +226,7 @@ export async function updateResource(db: Queryable, resource: Resource): Promise
   );
 }
 
-/** The row stays: it reserves the identifier. */
+/** The row stays: it reserves the identifier, and the offers of the resource are found by it. */
 export async function markDeleted(db: Queryable, resourceId: string, now: string): Promise<void> {
   await db.run(
     'resources.delete',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { startNameServer } from '../../../test/support/peers/name-server.ts';
 import { startReceiver, trustTestAuthority } from '../../../test/support/peers/receivers.ts';
@@ -26,7 +27,8 @@ const outbound = createOutbound({
   delay: (_, signal) => sleep(50, undefined, { signal }),
 });
 const t = await startApp({ MULTI_TENANT: 'true' }, undefined, { outbound });
-const { call, tenant, resource, offer, accept, adminOf, grant, agentIn, events } = createResourceClient(t);
+const { call, tenant, resource, offer, accept, adminOf, grant, grantsOf, agentIn, events } =
+  createResourceClient(t);
 
 const newHost = () => `${randomUUID()}.example`;
 const verify = ({ token }: { token: string }, { resourceId }: Resource, payload?: object) =>
@@ -171,21 +173,172 @@ describe('a new resource', () => {
     assert.deepEqual(answers.map(outcome).sort(), ['200', '409 RESOURCE_ALREADY_EXISTS']);
   });
 
-  it('with a loopback identifier is verified at once; of another organization it waits', async () => {
-    const [owner, other] = [await tenant(), await tenant()];
+  it('with a loopback identifier is verified at once in each organization, which has it for its own agents', async () => {
+    const [owner, other, third] = [await tenant(), await tenant(), await tenant()];
     const port = 10_000 + Math.floor(Math.random() * 50_000);
     for (const identifier of [
       `http://localhost:${port}`,
       `https://127.0.0.1:${port}/a`,
       `http://[::1]:${port}`,
     ]) {
-      const { verification, resourceId } = await resource(owner, { identifier });
       const { host } = new URL(identifier);
-      assert.deepEqual(verification, { status: 'verified', host, method: null, token: null });
-      await grant(owner, owner.agentId, resourceId, ['refund']);
+      const own = await resource(owner, { identifier });
+      const theirs = await resource(other, { identifier });
+      for (const { verification } of [own, theirs])
+        assert.deepEqual(verification, { status: 'verified', host, method: null, token: null });
+      await grant(owner, owner.agentId, own.resourceId, ['refund']);
+      assert.equal((await tokenFor(other, identifier)).json.error, 'invalid_target');
+      await grant(other, other.agentId, theirs.resourceId, ['orders:read']);
+      assert.equal((await tokenFor(third, identifier)).json.error, 'invalid_target');
+      const issued = [await tokenFor(owner, identifier), await tokenFor(other, identifier)] as const;
+      assert.deepEqual(
+        issued.map(({ json }) => [decodeJwt(json.access_token).aud, json.scope]),
+        [
+          [identifier, 'refund'],
+          [identifier, 'orders:read'],
+        ],
+      );
+      const isActive = async (reader: TestAgent, { json }: (typeof issued)[number]) =>
+        (await t.form('/api/v1/token/introspect', { token: json.access_token }, reader.token)).json.active;
+      const active = async () => [
+        await isActive(owner, issued[0]),
+        await isActive(other, issued[1]),
+        await isActive(owner, issued[1]),
+        await isActive(other, issued[0]),
+      ];
+      // From now on the status of the tokens is cached.
+      t.clock.advance(61_000);
+      assert.deepEqual(await active(), [true, true, false, false]);
+      // Inside one organization it is taken, in both spellings.
+      const body = { name: 'Orders', scopes: [{ name: 'refund' }] };
+      for (const spelling of [identifier, `${identifier}/`])
+        assert.equal(
+          outcome(await call('POST', '/resources', other.token, { ...body, identifier: spelling })),
+          '409 RESOURCE_ALREADY_EXISTS',
+        );
+      assert.equal((await call('DELETE', `/resources/${own.resourceId}`, owner.token)).status, 204);
+      assert.deepEqual(await active(), [false, true, false, false]);
+      assert.equal((await tokenFor(owner, identifier)).json.error, 'invalid_target');
+      assert.equal((await tokenFor(other, identifier)).status, 200);
+      const again = await resource(owner, { identifier });
+      await grant(owner, owner.agentId, again.resourceId, ['refund']);
       assert.equal((await tokenFor(owner, identifier)).status, 200);
-      assert.equal((await resource(other, { identifier })).verification.status, 'pending');
+      const [listed] = (await call('GET', `/resources?q=${host}`, owner.token)).json.data;
+      assert.deepEqual(listed, again);
+      assert.deepEqual(await grantsOf(owner, owner.agentId), { [identifier]: ['refund'] });
+      await call('DELETE', `/resources/${again.resourceId}`, owner.token);
     }
+  });
+
+  it('with a loopback identifier can be delegated and cannot be shared: 400 VALIDATION_ERROR', async () => {
+    const [owner, other] = [await tenant(), await tenant()];
+    const identifier = `http://localhost:${10_000 + Math.floor(Math.random() * 50_000)}/shared`;
+    const [own] = [await resource(owner, { identifier }), await resource(other, { identifier })];
+    await grant(owner, owner.agentId, own.resourceId, ['refund']);
+    const delegate = async ({ token, organizationId }: TestAgent) =>
+      call('POST', '/delegations', token, {
+        delegateeId: (await agentIn(organizationId, [])).agentId,
+        scopes: ['refund'],
+        resource: [identifier],
+      });
+    assert.equal(outcome(await delegate(owner)), '201');
+    assert.equal(outcome(await delegate(other)), '403 DELEGATION_SCOPE_EXCEEDED');
+    for (const caller of [owner, { token: await t.token() }])
+      assert.equal(
+        outcome(await offer(caller, own.resourceId, other.organizationId, ['refund'])),
+        '400 VALIDATION_ERROR',
+      );
+  });
+
+  it('with a loopback identifier that waits since an earlier version is verified without a proof', async () => {
+    const owner = await tenant();
+    const identifier = `http://localhost:${10_000 + Math.floor(Math.random() * 50_000)}/waits`;
+    const own = await resource(owner, { identifier });
+    await grant(owner, owner.agentId, own.resourceId, ['refund']);
+    await t.sql(
+      `update resources set identifier = 'pending:' || resource_id, pending_identifier = $2, verification_token = 'x'
+       where resource_id = $1`,
+      [own.resourceId, identifier],
+    );
+    assert.equal((await tokenFor(owner, identifier)).json.error, 'invalid_target');
+    const asked = nameServer.queries.length;
+    assert.equal((await verify(owner, own)).json.verification.status, 'verified');
+    assert.equal(nameServer.queries.length, asked);
+    assert.equal((await tokenFor(owner, identifier)).status, 200);
+  });
+
+  it("has a loopback identifier beside another organization's of an open instance, which nobody else finds", async () => {
+    const open = await startApp({ RESOURCE_IDENTIFIERS: 'open' }, t);
+    const client = createResourceClient(open);
+    const [earlier, owner] = [await tenant(), await tenant()];
+    const identifier = `http://localhost:${10_000 + Math.floor(Math.random() * 50_000)}/earlier`;
+    const theirs = await client.resource(earlier, { identifier });
+    await grant(earlier, earlier.agentId, theirs.resourceId, ['orders:read']);
+    const own = await resource(owner, { identifier });
+    assert.equal(own.verification.status, 'verified');
+    await grant(owner, owner.agentId, own.resourceId, ['refund']);
+    const scopesOf = async (agent: TestAgent) => (await tokenFor(agent, identifier)).json.scope;
+    assert.deepEqual([await scopesOf(earlier), await scopesOf(owner)], ['orders:read', 'refund']);
+  });
+});
+
+describe('a refusal', () => {
+  it("tells nothing of other organizations' identifiers, also in the log of the agent's organization", async () => {
+    const [owner, other] = [await tenant(), await tenant()];
+    const taken = await resource(owner, { identifier: `https://${newHost()}/taken` });
+    assert.equal((await approve(taken)).status, 200);
+    const reserved = await resource(owner, { identifier: `https://${newHost()}/reserved` });
+    assert.equal((await approve(reserved)).status, 200);
+    assert.equal((await call('DELETE', `/resources/${reserved.resourceId}`, owner.token)).status, 204);
+    const pending = await resource(owner, { identifier: `https://${newHost()}/pending` });
+    const answers = [];
+    for (const { identifier } of [taken, reserved, pending, { identifier: `https://${newHost()}/free` }]) {
+      const { status, json } = await tokenFor(other, identifier);
+      const preview = await call('POST', '/tokens/preview', other.token, {
+        agentId: other.agentId,
+        resource: identifier,
+      });
+      const [refused] = await t.sql<{ reason: string }>(
+        `select metadata->>'reason' as reason from audit_events
+         where agent_id = $1 and action = 'token.refused' and metadata->>'audience' = $2`,
+        [other.agentId, identifier],
+      );
+      answers.push([status, json, preview.json, refused?.reason]);
+    }
+    assert.equal(answers[0]?.[0], 400);
+    for (const answer of answers) assert.deepEqual(answer, answers[3]);
+  });
+});
+
+describe('with UNREGISTERED_RESOURCES=allow', () => {
+  it('400 invalid_target for an identifier that is pending in the own organization; of another one it counts as unregistered', async () => {
+    const app = await startApp({ MULTI_TENANT: 'true', UNREGISTERED_RESOURCES: 'allow' }, t);
+    const [owner, other] = [await tenant(), await tenant()];
+    const ask = ({ clientId, clientSecret }: TestAgent, identifier: string) =>
+      app.askToken({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        resource: identifier,
+      });
+    const host = newHost();
+    const identifier = `https://${host}/orders`;
+    assert.equal((await ask(owner, identifier)).status, 200);
+    const pending = await resource(owner, { identifier });
+    await grant(owner, owner.agentId, pending.resourceId, ['refund']);
+    for (const spelling of [identifier, `${identifier}/`, identifier.replace(host, `${host}:443`)]) {
+      const { status, json } = await ask(owner, spelling);
+      assert.deepEqual([status, json.error], [400, 'invalid_target'], spelling);
+    }
+    assert.equal((await ask(other, identifier)).status, 200);
+    publish(host, pending);
+    assert.equal((await verify(owner, pending)).status, 200);
+    assert.equal((await ask(owner, identifier)).json.scope, 'refund');
+    // A pending resource that was deleted has no effect.
+    const deleted = await resource(owner, { identifier: `https://${newHost()}/deleted` });
+    await offer(owner, deleted.resourceId, other.organizationId, ['refund']);
+    assert.equal((await call('DELETE', `/resources/${deleted.resourceId}`, owner.token)).status, 204);
+    assert.equal((await ask(owner, deleted.identifier)).status, 200);
   });
 });
 
@@ -277,6 +430,8 @@ describe('the proof', () => {
     await offer(owner, pending.resourceId, other.organizationId, ['refund']);
     const [listed] = (await call('GET', '/shares', other.token)).json.data;
     assert.deepEqual([listed.identifier, listed.verified], [pending.identifier, false]);
+    const [announced] = await events(other.organizationId);
+    assert.deepEqual([announced?.action, announced?.metadata.verified], ['share.offered', false]);
     await accept(await adminOf(other.organizationId), pending.resourceId);
     assert.equal(outcome(await verify(other, pending)), '403 FORBIDDEN');
     // The token is the owner's.

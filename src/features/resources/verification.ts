@@ -13,7 +13,7 @@ import { OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { ResourceDeps, VerificationService } from './deps.ts';
 import { grantEvent, resourceEvent } from './events.ts';
 import { listGrantsOf } from './grants-store.ts';
-import { isAddress, spellingsOf } from './identifier.ts';
+import { audienceName, isAddress, needsProof, spellingsOf } from './identifier.ts';
 import type { Resource, VerificationMethod } from './schema.ts';
 import { deleteReservation, isTaken, markVerified } from './store.ts';
 import { lockOwned, requireOwned } from './visibility.ts';
@@ -81,22 +81,24 @@ export function createVerificationService({
       if (approve) await requirePermission(caller, 'resources:approve', instance);
       const pending = await requireOwned(db, caller, resourceId);
       if (pending.verification.status === 'verified') return pending;
-      const isProofNeeded = resourceIdentifiers === 'verified' && !approve;
+      const isProofNeeded = needsProof(resourceIdentifiers, pending.identifier) && !approve;
       const method = isProofNeeded ? await prove(pending) : approve ? 'operator' : null;
       return db.transaction(async (tx) => {
         const before = await lockOwned(tx, caller, resourceId);
         if (before.verification.status === 'verified') return before;
         const spellings = spellingsOf(before.identifier);
         await lockExclusive(tx, 'resource', [spellings[0]]);
-        await deleteReservation(tx, before.organizationId, spellings);
-        if (await isTaken(tx, spellings))
+        const nameOf = (identifier: string) =>
+          audienceName(resourceIdentifiers, before.organizationId, identifier);
+        await deleteReservation(tx, before.organizationId, spellings.map(nameOf));
+        if (await isTaken(tx, spellings.map(nameOf)))
           fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
         const after: Resource = {
           ...before,
           verification: { ...before.verification, status: 'verified', method },
           updatedAt: isoTime(clock),
         };
-        await markVerified(tx, after);
+        await markVerified(tx, after, nameOf(after.identifier));
         const facts = { changed: ['verification'], verificationMethod: method };
         const reason = 'resource.updated';
         const grants = await listGrantsOf(tx, { resourceId: after.resourceId });

@@ -11,7 +11,9 @@ import {
   type AgentStatus,
   type ClientStatus,
   findAgentStatuses,
+  findOtherUse,
   findTargets,
+  type OtherUse,
   type ResourceTarget,
 } from './store.ts';
 
@@ -47,14 +49,14 @@ export const createLimitScopes =
     const contents = { ...token, otherAgents };
     if (audience === issuer) return { ...contents, scope: within(ownScopes(), authorized).join(' ') };
     const target = await targetOf(tx, client, ownerId, token);
-    const found = audienceScopes(target, unregisteredResources);
+    const found = audienceScopes(target, client.organizationId, unregisteredResources);
     if (target) {
       const carried = resourceScopes(found, authorized, exact);
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
     }
-    if (found.kind !== 'own') return refuseTarget('not a registered resource');
-    if (await isRegisteredUnder(tx, canonicalSpellings(audience), client.agentId))
-      return refuseTarget('another spelling of a registered resource');
+    if (found.kind !== 'own') return refuseTarget(unregisteredReason);
+    const use = await findOtherUse(tx, client.organizationId, audience, canonicalSpellings(audience));
+    if (use) return refuseTarget(otherUses[use]);
     const allowed = ownScopes();
     if (exact) requireAll(allowed, authorized);
     return { ...contents, scope: within(allowed, authorized).join(' ') };
@@ -87,17 +89,11 @@ function canonicalSpellings(audience: string): string[] {
   return [`${host}${path}`, `${host}${path}/`].filter((spelling) => spelling !== audience);
 }
 
-async function isRegisteredUnder(
-  tx: Queryable,
-  spellings: readonly string[],
-  agentId: string,
-): Promise<boolean> {
-  const found = await findTargets(
-    tx,
-    spellings.map((audience) => ({ ownerId: agentId, clientId: agentId, audience })),
-  );
-  return found.some((target) => target !== null);
-}
+/** Why no token is issued for an audience that is no registered resource. A resource of another organization that is pending does not count. */
+const otherUses: Readonly<Record<OtherUse, string>> = {
+  spelling: 'another spelling of a registered resource',
+  pending: 'the identifier of the resource is not verified',
+};
 
 /** Only for agents with a grant: their administrators can read it in the audit log and in a preview. */
 export const ownerInactiveReason = 'the organization that owns the resource is not active';
@@ -110,11 +106,14 @@ const refuseTarget = (reason: string): never =>
     reason,
   );
 
+const unregisteredReason = 'not a registered resource, or no grant for it';
+
 function resourceScopes(
   found: AudienceScopes,
   authorized: AuthorizedToken['scopes'],
   exact: boolean,
 ): readonly string[] {
+  if (found.kind === 'unregistered') return refuseTarget(unregisteredReason);
   if (found.kind === 'deleted') return refuseTarget('the resource was deleted');
   if (found.kind === 'ownerInactive') return refuseTarget(ownerInactiveReason);
   if (found.kind !== 'granted') return refuseTarget('no grant for the resource');

@@ -4,11 +4,14 @@ import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { empty, listOf, prepared, sql } from '../../kernel/data/sql.ts';
-import type {
-  HeldScopes,
-  RegisteredResource,
-  ResourceClaim,
-  ScopeEpochs,
+import {
+  type HeldScopes,
+  localName,
+  type RegisteredResource,
+  type ResourceClaim,
+  resourceOf,
+  type ScopeEpochs,
+  shownIdentifier,
 } from '../../kernel/ports/resources.ts';
 
 /** An agent and its organization, as far as tokens depend on them. */
@@ -58,7 +61,7 @@ export interface ClientStatus extends AgentStatus {
 /** Of the client `a`, the resource `r` and the grant `g` of the token's owner. */
 const targetColumn = sql`
   case when r.resource_id is not null then jsonb_build_object(
-    'identifier', r.identifier, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
+    'identifier', ${shownIdentifier}, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
     'ownerActive', (select status = 'active' from organizations where organization_id = r.organization_id),
     'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
     'epochs', coalesce(g.epochs, '{}'),
@@ -85,7 +88,7 @@ const ownApi = '-';
 const joinTargets = (audiences: readonly (string | undefined)[]) => sql`
   join unnest(${listOf(audiences.map((audience) => audience ?? ownApi))}) with ordinality as named (audience, position)
     on named.position = presented.position
-  left join resources r on r.identifier = named.audience
+  left join ${resourceOf(sql`named.audience`, sql`a.organization_id`)}
   left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = a.agent_id`;
 
 /**
@@ -267,11 +270,33 @@ export async function findTargets(
                   ${listOf(queries.map(({ audience }) => audience))})
         with ordinality as named (owner_id, client_id, audience, position)
       join agents a on a.agent_id = named.client_id
-      join resources r on r.identifier = named.audience
+      join ${resourceOf(sql`named.audience`, sql`a.organization_id`)}
       left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = named.owner_id`),
   );
   const found = new Map(rows.map(({ position, target }) => [position, target]));
   return queries.map((_, index) => found.get(index + 1) ?? null);
+}
+
+/** An audience that no resource has may be another spelling of one, or one that the organization has registered and not verified. */
+export type OtherUse = 'spelling' | 'pending';
+
+export async function findOtherUse(
+  db: Queryable,
+  organizationId: string,
+  audience: string,
+  spellings: readonly string[],
+): Promise<OtherUse | null> {
+  const local = spellings.map((spelling) => localName(organizationId, spelling));
+  const { use } = await db.one<{ use: OtherUse | null }>(
+    'tokens.findOtherUse',
+    sql`select case
+          when exists (select from resources where identifier = any(${[...spellings, ...local]}::text[])) then 'spelling'
+          when exists (select from resources
+                       where organization_id = ${organizationId} and deleted_at is null and identifier like 'pending:%'
+                         and pending_identifier = any(${[audience, ...spellings]}::text[])) then 'pending'
+        end as use`,
+  );
+  return use;
 }
 
 interface AssertionUse {

@@ -5,6 +5,7 @@
  * (kernel/data/invalidating-cache.ts).
  */
 import type { EventType } from '../../contract/events.ts';
+import { isLoopback } from '../../kernel/audience.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
@@ -102,7 +103,9 @@ const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
 const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
 const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
-const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
+/** A loopback identifier may be a resource of each organization. */
+const resourceKey = (organizationId: string, identifier: string) =>
+  `standing:4:resource:${isLoopback(identifier) ? `${organizationId}:` : ''}${identifier}`;
 const grantKey = (ownerId: string, identifier: string) => `standing:5:grant:${ownerId}:${identifier}`;
 /** The key of nodes of the previous version. */
 const previousGrantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
@@ -118,7 +121,7 @@ const ownerIdOf = ({ agentId, delegation }: TokenIds): string => delegation?.sub
 const targetKeys = (token: TokenIds): string[] =>
   token.audience === undefined
     ? []
-    : [resourceKey(token.audience), grantKey(ownerIdOf(token), token.audience)];
+    : [resourceKey(token.organizationId, token.audience), grantKey(ownerIdOf(token), token.audience)];
 
 export function statusQuery(token: TokenIds): StatusQuery {
   const otherAgentIds = otherAgentsOf(token);
@@ -390,7 +393,7 @@ function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEven
     case 'chain':
       return [chainKey(String(metadata.chainId))];
     case 'resource':
-      return [resourceKey(String(metadata.identifier))];
+      return [resourceKey(organizationId, String(metadata.identifier))];
     case 'grant':
       return [grantKey, previousGrantKey].map((key) => key(agentId, String(metadata.identifier)));
     case 'none':

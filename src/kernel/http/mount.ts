@@ -19,6 +19,7 @@ import {
   type BodyFormat,
   bodyFormats,
   mediaTypes,
+  type ReadCost,
   type RouteEntry,
   redirectTarget,
   successStatus,
@@ -62,7 +63,7 @@ interface MountDeps {
   readonly guard: Guard;
   readonly runIdempotent: RunIdempotent;
   readonly writeQueue: FairQueue;
-  readonly heavyReadQueue: FairQueue;
+  readonly readQueues: Readonly<Record<ReadCost, FairQueue>>;
   readonly requests: ServedRequests;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
@@ -90,21 +91,27 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as stri
 function mount(
   context: FastifyInstance,
   entry: RouteEntry,
-  { guard, runIdempotent, writeQueue, heavyReadQueue, requests, closing }: MountDeps,
+  { guard, runIdempotent, writeQueue, readQueues, requests, closing }: MountDeps,
 ): void {
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
   const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope';
-  const queue = isWrite ? writeQueue : entry.cost === 'heavy' ? heavyReadQueue : undefined;
+  const { cost } = entry;
+  const queueOf = ({ query }: FastifyRequest): FairQueue | undefined => {
+    if (isWrite) return writeQueue;
+    const own = typeof cost === 'function' ? cost(query as never) : cost;
+    return own && readQueues[own];
+  };
   const inTurn = <T>(
-    { raw, requestContext }: FastifyRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
     work: () => T | Promise<T>,
   ): T | Promise<T> => {
-    const caller = requestContext?.caller;
+    const caller = request.requestContext?.caller;
+    const queue = queueOf(request);
     if (!queue || !caller) return work();
     // A read whose client has gone gives up its turn: its organization's next read does not wait for it. A write is done once sent.
-    const signal = isWrite ? undefined : endSignal(raw, reply.raw);
+    const signal = isWrite ? undefined : endSignal(request.raw, reply.raw);
     return queue(caller.organizationId, async () => work(), signal);
   };
   context.route({

@@ -152,6 +152,13 @@ export interface RouteLink {
   readonly requestBody?: Readonly<Record<string, string>>;
 }
 
+/**
+ * `heavy`: a read whose cost grows with the data of the organization. Such reads of one organization run one after the other
+ * (composition/foundations.ts), so that a flood of them delays only its own organization. `long`: one that may hold a connection for many
+ * seconds. They have a queue of their own, so that heavy reads do not wait for them.
+ */
+export type ReadCost = 'heavy' | 'long';
+
 export interface RouteSpec<S extends RouteSchema, A extends Access> {
   /** `operationId` in the OpenAPI document. */
   readonly id: string;
@@ -171,11 +178,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
    * read and change its plan, and revoke access. Every other authenticated call counts, whether it succeeds or not.
    */
   readonly quota?: 'free';
-  /**
-   * `heavy`: a read whose cost grows with the data of the organization. Such reads of one organization run one after the other
-   * (composition/foundations.ts), so that a flood of them delays only its own organization.
-   */
-  readonly cost?: 'heavy';
+  /** The queue that a read waits in; a function if it depends on the query. */
+  readonly cost?: ReadCost | ((query: StaticOf<S['query']>) => ReadCost | undefined);
   /** Changes nothing, although the method is not GET: people with the role viewer may call it. */
   readonly readOnly?: true;
   readonly schema: S;

@@ -47,7 +47,7 @@ import { addRequestSpans } from './request-spans.ts';
 import { createRequestLog } from './responses/request-log.ts';
 import { createResponseHooks, type ResponseHooks } from './responses/response-hooks.ts';
 import { createSecurityHeaders } from './responses/security-headers.ts';
-import type { RouteEntry } from './route.ts';
+import type { ReadCost, RouteEntry } from './route.ts';
 
 export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   readonly config: Pick<
@@ -65,8 +65,8 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   readonly routes: readonly RouteEntry[];
   /** Runs the handlers of requests that are not reads, keyed by organization. */
   readonly writeQueue: FairQueue;
-  /** Runs the handlers of reads with `cost: 'heavy'`, keyed by organization. */
-  readonly heavyReadQueue: FairQueue;
+  /** Run the handlers of reads with a `cost`, keyed by organization. */
+  readonly readQueues: Readonly<Record<ReadCost, FairQueue>>;
   readonly requests: ServedRequests;
 }
 
@@ -129,7 +129,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     guard,
     runIdempotent: createIdempotent(deps),
     writeQueue: deps.writeQueue,
-    heavyReadQueue: deps.heavyReadQueue,
+    readQueues: deps.readQueues,
     requests: deps.requests,
     closing: connections.closing,
   });

@@ -1,6 +1,7 @@
 /** Resources (the customers' own APIs) and grants, as tokens, delegations and trust policies depend on them. */
 import type { Caller } from '../caller.ts';
 import type { Queryable, Tx } from '../data/db.ts';
+import { type Sql, sql } from '../data/sql.ts';
 
 /** The agent's fields that a resource's tokens can carry as claims. */
 export const resourceClaims = ['agentType', 'capabilities', 'owner', 'deploymentEnv', 'version'] as const;
@@ -25,6 +26,22 @@ export type HeldScopes = Readonly<Record<string, string>>;
 /** The epoch of the grant when the agent got the scope; a scope without an entry counts as 0. */
 export type ScopeEpochs = Readonly<Record<string, number>>;
 
+/**
+ * In the column `identifier` of a resource with a loopback identifier, where identifiers are proven: only agents of its own organization
+ * get tokens for it, and other organizations can have the same. No request can name it.
+ */
+export const localName = (organizationId: string, identifier: string): string =>
+  `local:${organizationId}:${identifier}`;
+
+/** Of a resource `r`; the column `identifier` may have another name for it. */
+export const shownIdentifier = sql`coalesce(r.pending_identifier, r.identifier)`;
+
+/** The resource `r`, if any, that an audience means for the agents of an organization: its own local one first. */
+export const resourceOf = (audience: Sql, organizationId: Sql): Sql => sql`
+  lateral (select * from resources
+           where identifier in (${audience}, 'local:' || ${organizationId} || ':' || ${audience})
+           order by identifier = ${audience} limit 1) r on true`;
+
 export interface AgentGrant {
   readonly resource: RegisteredResource;
   /** Empty without a grant. */
@@ -43,14 +60,18 @@ export type NoAudienceScopes = 'unregistered' | 'deleted' | 'ungranted' | 'owner
 
 export function audienceScopes(
   resource:
-    | (Pick<RegisteredResource, 'deleted' | 'ownerActive'> & { readonly held: HeldScopes })
+    | (Pick<RegisteredResource, 'organizationId' | 'deleted' | 'ownerActive'> & { readonly held: HeldScopes })
     | null
     | undefined,
+  /** Of the agent. */
+  organizationId: string,
   unregisteredResources: 'allow' | 'refuse',
 ): AudienceScopes {
   if (!resource) return { kind: unregisteredResources === 'allow' ? 'own' : 'unregistered' };
-  if (resource.deleted) return { kind: 'deleted' };
   const scopes = Object.keys(resource.held);
+  // Its log has the reason of a refusal, which must not tell which identifiers other organizations have.
+  if (scopes.length === 0 && resource.organizationId !== organizationId) return { kind: 'unregistered' };
+  if (resource.deleted) return { kind: 'deleted' };
   // First: the status of the owner is only for organizations that have a grant.
   if (scopes.length === 0) return { kind: 'ungranted' };
   return resource.ownerActive ? { kind: 'granted', scopes } : { kind: 'ownerInactive' };
@@ -59,13 +80,15 @@ export function audienceScopes(
 /** The same for an agent's grant. */
 export const audienceScopesOf = (
   grant: AgentGrant | undefined,
+  organizationId: string,
   unregisteredResources: 'allow' | 'refuse',
 ): AudienceScopes =>
-  audienceScopes(grant && { ...grant.resource, held: grant.scopes }, unregisteredResources);
+  audienceScopes(grant && { ...grant.resource, held: grant.scopes }, organizationId, unregisteredResources);
 
 /** None for a resource that does not exist or was deleted, or whose owner is not active. */
 export function grantedScopes(grant: AgentGrant | undefined): readonly string[] {
-  const found = audienceScopesOf(grant, 'refuse');
+  if (!grant) return [];
+  const found = audienceScopesOf(grant, grant.resource.organizationId, 'refuse');
   return found.kind === 'granted' ? found.scopes : [];
 }
 

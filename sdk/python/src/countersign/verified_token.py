@@ -32,7 +32,8 @@ class VerifiedToken:
     `agent_id` is the agent that acts, which the token was issued to (`client_id`); `subject` is
     the agent on whose behalf it acts (`sub`), the same unless the token is delegated. `actors`
     are the agents of the delegation chain (`act`): the one that acts now first, the subject's own
-    delegatee last. `chain_id` is the delegation.
+    delegatee last. `chain_id` is the delegation. Of `claims`, those about the agent (`agent_type`
+    and others) are no reason to allow a delegated call: the delegator may have made the agent.
     """
 
     agent_id: str

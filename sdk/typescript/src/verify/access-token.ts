@@ -13,6 +13,7 @@ export interface VerifiedToken {
   readonly chainId: string | undefined;
   readonly scopes: readonly string[];
   readonly organizationId: string;
+  /** Those about the agent (`agent_type` and others) are no reason to allow a delegated call: the delegator may have made the agent. */
   readonly claims: JWTPayload;
 }
 

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
 import { type Answer, startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { until } from '../../../../test/support/programs.ts';
 import { createTenant } from '../../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
+
+const listening = t.app.http.server.listen({ host: '127.0.0.1', port: 0 });
 
 /** An organization with this many agents; returns a token of each. */
 async function tenant(agents: number): Promise<string[]> {
@@ -40,6 +43,7 @@ const statuses = async (answers: readonly Promise<Answer>[]) =>
 describe('an organization with many requests for its log and figures', () => {
   const requests: [string, string, string][] = [
     ['verifies it', 'audit_segments', '/api/v1/audit/verify'],
+    ['reads its chain', 'audit_segments', '/api/v1/audit/chain?after=0'],
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
     ['searches it', 'audit_events', '/api/v1/audit?reason=wrong'],
     ['reads its overview', 'audit_events', '/api/v1/overview'],
@@ -103,4 +107,43 @@ describe('an organization with many requests for its log and figures', () => {
     const [otherToken = ''] = await tenant(1);
     assert.equal((await t.call('GET', '/api/v1/audit/verify', { token: otherToken })).status, 200);
   });
+
+  for (const [what, table, url] of [
+    ['verification', 'audit_anchors', '/api/v1/audit/verify'],
+    ['page of the chain', 'audit_anchors', '/api/v1/audit/chain?after=0'],
+    ['search for agents', 'agents', '/api/v1/agents?q=a'],
+  ] as const)
+    it(`has its turn sooner when the client of a ${what} that waits has gone`, async () => {
+      const [token = ''] = await tenant(1);
+      const address = await listening;
+      const send = (signal?: AbortSignal) =>
+        fetch(`${address}${url}`, { headers: { authorization: `Bearer ${token}` }, signal: signal ?? null });
+      const waiting = (count: number) =>
+        until(`${count} wait`, async () => {
+          const depths = (await t.app.metrics.text()).matchAll(/^service_queue_depth\{.*_reads"\} (\d+)$/gm);
+          return [...depths].reduce((sum, [, depth]) => sum + Number(depth), 0) === count || undefined;
+        });
+      // The status of the token is cached: the guard needs no locked table.
+      t.clock.advance(61_000);
+      assert.equal((await send()).status, 200);
+      const first = await whileLocked(table, async () => {
+        const running = send();
+        await until('the first one runs', async () => {
+          const [locks] = await t.sql<{ count: number }>(
+            `select count(*)::int as count from pg_locks l join pg_database d on d.oid = l.database
+             where d.datname = current_database() and l.relation = $1::regclass and not l.granted`,
+            [table],
+          );
+          return (locks && locks.count > 0) || undefined;
+        });
+        const gone = Array.from({ length: 3 }, () => new AbortController());
+        const answers = gone.map(({ signal }) => send(signal).catch(() => 'aborted'));
+        await waiting(3);
+        for (const each of gone) each.abort();
+        assert.deepEqual(await Promise.all(answers), ['aborted', 'aborted', 'aborted']);
+        await waiting(0);
+        return { running };
+      });
+      assert.equal((await first.running).status, 200);
+    });
 });

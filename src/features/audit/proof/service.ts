@@ -4,10 +4,8 @@
  * that signed earlier.
  */
 import type { Caller } from '../../../kernel/caller.ts';
-import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { offsetOf, type Page, pageOf } from '../../../kernel/http/page.ts';
-import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import {
   eventHashIn,
   eventIdIn,
@@ -40,13 +38,9 @@ export interface ProofService {
 
 export interface ProofDeps {
   readonly db: Db;
-  readonly metrics: Metrics;
   /** Links all events that were recorded so far. */
   drain(): Promise<unknown>;
 }
-
-/** Each answer holds a connection while it is read. */
-const chainLimits = { concurrency: 2, maxQueue: 60 } as const;
 
 /** A link of the page, before its event is read. */
 type BareLink = Omit<AuditLink, 'event'>;
@@ -56,9 +50,7 @@ interface Window {
   readonly through: number;
 }
 
-export function createProofService({ db, metrics, drain }: ProofDeps): ProofService {
-  const runQueued = createFairQueue({ ...chainLimits, measured: { metrics, name: 'audit_chains' } });
-
+export function createProofService({ db, drain }: ProofDeps): ProofService {
   const read = (organizationId: string, { after, limit }: ChainQuery): Promise<AuditChain> =>
     db.transaction(async (tx) => {
       await takeSnapshot(tx);
@@ -89,10 +81,8 @@ export function createProofService({ db, metrics, drain }: ProofDeps): ProofServ
   return {
     async chain(caller, query) {
       const organizationId = organizationOf(caller, query.organizationId);
-      return runQueued(caller.organizationId, async () => {
-        if (query.after === undefined) await drain();
-        return read(organizationId, query);
-      });
+      if (query.after === undefined) await drain();
+      return read(organizationId, query);
     },
     async keys(query) {
       const rows = await readKeys(db);

@@ -1,9 +1,7 @@
 /** GET /audit/verify and GET /audit/checkpoints: for a tenant its own chain, for the operator every chain. */
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
-import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
-import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import { listCheckpoints } from '../chain/segments-store.ts';
 import { type CheckpointRow, checkpointText } from '../chain/statements.ts';
 import type { Finding } from '../findings.ts';
@@ -24,28 +22,18 @@ const allTime = {
 
 export interface VerificationServiceDeps {
   readonly db: Db;
-  readonly metrics: Metrics;
   readonly verifier: Verifier;
   /** Every organization that has events or evidence. */
   organizations(): Promise<string[]>;
   verifyTreeHeads(): Promise<Finding | undefined>;
 }
 
-/** Each verification holds a connection. The queue has room for the requests of one organization in two minutes. */
-const verificationLimits = { concurrency: 2, maxQueue: 60 } as const;
-
 export function createVerificationService({
   db,
   verifier,
   organizations,
   verifyTreeHeads,
-  metrics,
 }: VerificationServiceDeps): VerificationService {
-  const runQueued = createFairQueue({
-    ...verificationLimits,
-    measured: { metrics, name: 'audit_verifications' },
-  });
-
   /** One chain after another, up to the first finding. The alarm logs the finding. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined, options: VerifyOptions) => {
     let checkedCount = 0;
@@ -63,17 +51,12 @@ export function createVerificationService({
       const all = query.organizationId === undefined && tenantOf(caller) === undefined;
       const one = all ? undefined : organizationOf(caller, query.organizationId);
       const whole = period.from === undefined && period.to === undefined;
-      const verdict = await runQueued(caller.organizationId, async () => {
-        const chains = one ? [one] : await organizations();
-        if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0 };
-        const options = { treeHeadsVerified: !one };
-        return verifyAll(chains, whole ? undefined : { ...allTime, ...period }, options);
-      });
-      return {
-        ...verdict,
-        fromDate: isoOrNull(period.from),
-        toDate: isoOrNull(period.to),
-      };
+      const dates = { fromDate: isoOrNull(period.from), toDate: isoOrNull(period.to) };
+      const chains = one ? [one] : await organizations();
+      if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0, ...dates };
+      const options = { treeHeadsVerified: !one };
+      const verdict = await verifyAll(chains, whole ? undefined : { ...allTime, ...period }, options);
+      return { ...verdict, ...dates };
     },
     async checkpoints(caller, query) {
       const organizationId = organizationOf(caller, query.organizationId);

@@ -185,10 +185,10 @@ export const personOf = ({ personId, name, role }: StoredPerson): Person => ({
 
 /** For the guard. The query finds sessions of active organizations only. */
 function identityOf(session: StoredSession): Identity {
-  const { sessionId, agentId, organizationId, planTier, person } = session;
+  const { sessionId, agentId, organizationId, planTier, rateLimitPerMinute, person } = session;
   const scopes = new Set(scopesOf(session));
   return {
-    ...{ sessionId, agentId, organizationId, organizationStatus: 'active', planTier },
+    ...{ sessionId, agentId, organizationId, organizationStatus: 'active', planTier, rateLimitPerMinute },
     ...{ scopes, grantableScopes: scopes },
     ...(person && { person: personOf(person) }),
   };

@@ -440,6 +440,31 @@ describe('/console/api/v1', () => {
     assert.equal((await createConsoleClient(limited).call(other, 'GET', '/agents')).status, 200);
   });
 
+  it('429: a lower limit of the agent holds for its sessions too, at once; a higher one does not raise theirs', async () => {
+    const limited = createConsoleClient(await startConsoleApp({ RATE_LIMIT_PER_MINUTE: '5' }, t));
+    startOfMinute(t.clock);
+    const agent = await t.agent();
+    const session = await web.cookieOf(agent);
+    const limitTo = async (rateLimitPerMinute: number | null) => {
+      const url = `/api/v1/agents/${agent.agentId}`;
+      const answer = await t.call('PATCH', url, { token: await t.token(), payload: { rateLimitPerMinute } });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    const ask = async () => {
+      const { status, headers } = await limited.call(session, 'GET', '/agents');
+      return [status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']];
+    };
+    await limitTo(3);
+    assert.deepEqual(await ask(), [200, '3', '2']);
+    assert.deepEqual(await ask(), [200, '3', '1']);
+    assert.deepEqual(await ask(), [200, '3', '0']);
+    assert.deepEqual(await ask(), [429, '3', '0']);
+    await limitTo(5_000);
+    assert.deepEqual(await ask(), [200, '600', '595']);
+    await limitTo(null);
+    assert.deepEqual(await ask(), [200, '600', '594']);
+  });
+
   it('requests count against the plan of the organization', async () => {
     const { organizationId } = (
       await t.call('POST', '/api/v1/organizations', {

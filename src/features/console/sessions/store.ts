@@ -17,6 +17,8 @@ export interface StoredSession {
   readonly organizationName: string;
   readonly organizationSlug: string;
   readonly planTier: PlanTier;
+  /** Of the agent. */
+  readonly rateLimitPerMinute: number | null;
   readonly scopes: readonly Scope[];
   /** The scopes that the agent may hold now. */
   readonly allowedScopes: readonly string[];
@@ -43,7 +45,8 @@ const isIdle = (idleSince: Date): Sql => sql`(s.last_used_at <= ${idleSince} and
 
 const liveSession = (which: Sql, { now, idleSince }: Times): Sql => sql`
       select s.session_id as "sessionId", s.method, s.agent_id as "agentId", a.email as "agentName",
-        o.organization_id as "organizationId", o.name as "organizationName", o.slug as "organizationSlug", o.plan_tier as "planTier", s.scopes,
+        o.organization_id as "organizationId", o.name as "organizationName", o.slug as "organizationSlug", o.plan_tier as "planTier",
+        a.rate_limit_per_minute as "rateLimitPerMinute", s.scopes,
         s.credential_id as "credentialId", a.allowed_scopes as "allowedScopes", s.last_used_at as "lastUsedAt", s.expires_at as "expiresAt",
         case when p.person_id is not null then
           jsonb_build_object('personId', p.person_id, 'name', p.name, 'role', p.role) end as person

@@ -16,7 +16,7 @@ export interface TargetScopes {
 const noTarget = 'this agent gets no token for this resource';
 
 const reasons: Readonly<Record<NoAudienceScopes, string>> = {
-  unregistered: 'the audience is no registered resource',
+  unregistered: 'the audience is no registered resource, or the agent has no grant for it',
   deleted: 'the resource was deleted',
   ungranted: 'the agent has no grant for the resource',
   ownerInactive: 'the organization that owns the resource is not active',
@@ -39,10 +39,10 @@ export function createTargetScopes({
     const own = { scopes: policy.scopes, code: codes.scope };
     if (audience === undefined || audience === issuer) return own;
     const grant = await findGrant(tx, policy.agentId, audience);
-    const found = audienceScopesOf(grant, unregisteredResources);
+    const found = audienceScopesOf(grant, policy.organizationId, unregisteredResources);
     if (found.kind === 'own') return own;
     const entry = entryOf(policy, audience);
-    if (grant && !entry) return refuse('the trust policy does not name the resource');
+    if (found.kind !== 'unregistered' && !entry) return refuse('the trust policy does not name the resource');
     if (found.kind !== 'granted') return refuse(reasons[found.kind]);
     const scopes = (entry?.scopes ?? []).filter((scope) => found.scopes.includes(scope));
     if (scopes.length === 0)

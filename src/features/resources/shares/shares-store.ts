@@ -5,8 +5,9 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type Sql, sql } from '../../../kernel/data/sql.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
+import { shownIdentifier } from '../../../kernel/ports/resources.ts';
 import type { ListQuery } from '../schema.ts';
-import { shownIdentifier } from '../store.ts';
+import { isPending } from '../store.ts';
 import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './share-schema.ts';
 
 /** Shares in force joined with open offers, as one list. */
@@ -51,7 +52,7 @@ export async function listShares(db: Queryable, resourceId: string, query: ListQ
 
 /** As the receiver sees them. Resources that were deleted, and those of deleted organizations, are left out. */
 const receivedWhere = (organizationId: string, matches: Sql): Sql => sql`
-  select s.resource_id as "resourceId", ${shownIdentifier} as identifier, r.name, r.pending_identifier is null as verified,
+  select s.resource_id as "resourceId", ${shownIdentifier} as identifier, r.name, not ${isPending} as verified,
     owner.organization_id as "ownerId", owner.name as "ownerName", owner.slug as "ownerSlug",
     s.scopes, s.offered_scopes as "offeredScopes", s.status, s.created_at as "createdAt", s.updated_at as "updatedAt"
   from (${sharesWhere(sql`organization_id = ${organizationId}`)}) s

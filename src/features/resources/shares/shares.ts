@@ -2,10 +2,11 @@
  * Shares, for the owner: another organization may grant its agents some of the scopes once it has accepted them. Until then a share gives
  * nothing.
  *
- * One organization cannot fill the log of another. Offers write one event there per resource, and a limited number per day. Any
+ * One organization cannot fill the log of another. Offers write one event there per owner and identifier, and a limited number per day. Any
  * further event there takes away scopes that the receiver accepted before.
  */
 import { limits } from '../../../contract/limits.ts';
+import { isLoopback } from '../../../kernel/audience.ts';
 import { type Caller, isOperator, refuseBorrowedScope } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
@@ -17,17 +18,20 @@ import { grantEvent, shareEvent, shareEvents } from '../events.ts';
 import type { RevokeGrants } from '../granting-rule.ts';
 import type { Resource } from '../schema.ts';
 import { lockOwned, requireOwned, requireScopes } from '../visibility.ts';
-import { countAnnounced, findOffer, type StoredOffer, upsertOffer } from './offers-store.ts';
+import { countAnnounced, findOffer, purgeOffers, type StoredOffer, upsertOffer } from './offers-store.ts';
 import type { Share } from './share-schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-type ShareDeps = Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'lockOrganization' | 'organizationOf'>;
+type ShareDeps = Pick<
+  ResourceDeps,
+  'db' | 'clock' | 'ledger' | 'lockOrganization' | 'organizationOf' | 'resourceIdentifiers'
+>;
 
 export function createShareService(
-  { db, clock, ledger, lockOrganization, organizationOf }: ShareDeps,
+  { db, clock, ledger, lockOrganization, organizationOf, resourceIdentifiers }: ShareDeps,
   revokeGrants: RevokeGrants,
 ): ShareService {
   const requireOrganization = async (tx: Tx, organizationId: string) => {
@@ -45,9 +49,11 @@ export function createShareService(
   /** Before the first offer of a resource. The owner is locked until the commit: concurrent offers cannot exceed the limit. */
   const requireOffersLeft = async (tx: Tx, { organizationId: ownerId }: Resource, organizationId: string) => {
     await lockOrganization(tx, ownerId);
-    const since = new Date(clock.now() - dayMs).toISOString();
+    const daysAgo = (days: number) => new Date(clock.now() - days * dayMs).toISOString();
+    // By then the receiver's log has dropped the event of the offer.
+    await purgeOffers(tx, ownerId, organizationId, daysAgo(limits.auditRetentionDays));
     const limit = limits.share.offersPerDay;
-    if ((await countAnnounced(tx, ownerId, organizationId, since)) >= limit)
+    if ((await countAnnounced(tx, ownerId, organizationId, daysAgo(1))) >= limit)
       fail('SHARE_LIMIT_EXCEEDED', { details: { limit } });
   };
 
@@ -123,8 +129,10 @@ export function createShareService(
         const changesForce = !isSameSet(held, inForce);
         const changesOffer = !isSameSet(offered, added);
         if (before && !changesForce && !changesOffer) return before;
-        if (scopes.some((name) => !held.includes(name) && !offered.includes(name)))
+        if (scopes.some((name) => !held.includes(name) && !offered.includes(name))) {
+          if (resourceIdentifiers === 'verified') refuseLoopback(resource);
           refuseBorrowedSharing(caller);
+        }
         const now = isoTime(clock);
         const isAccepted = inForce.length > 0;
         const share: Share = {
@@ -174,6 +182,12 @@ function refuseOwner(resource: Resource, organizationId: string): void {
   if (resource.organizationId !== organizationId) return;
   const message = 'owns the resource; it has all of its scopes already';
   throw validationError('path', [{ in: 'path', field: 'organizationId', message }]);
+}
+
+function refuseLoopback({ identifier }: Resource): void {
+  if (!isLoopback(identifier)) return;
+  const message = "names the client's own machine, which only agents of your organization get tokens for";
+  throw validationError('path', [{ in: 'path', field: 'resourceId', message }]);
 }
 
 const refuseBorrowedSharing = (caller: Caller): void =>

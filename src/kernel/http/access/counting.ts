@@ -19,7 +19,7 @@ export interface Counting {
   ): Promise<void>;
   /**
    * In the window of the console: of the person or the agent of the session, or of the address without one. Programs that use up the
-   * agent's window leave this one as it is.
+   * agent's window leave this one as it is. A lower limit of the agent holds here too: its client can sign in.
    */
   countInConsole(reply: FastifyReply, context: RequestContext, identity: Identity | undefined): Promise<void>;
   /** In the window of the address for the console's files. A page that loads many files leaves the sign-in as it is. */
@@ -54,11 +54,12 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
     reply: FastifyReply,
     context: RequestContext,
     subject: string,
-    agentId?: string,
+    identity?: Identity,
   ) => {
-    const perMinute = Math.max(limits.console.requestsPerMinute, window.unused().limit);
+    const usual = Math.max(limits.console.requestsPerMinute, window.unused().limit);
+    const perMinute = Math.min(usual, identity?.rateLimitPerMinute ?? usual);
     context.counted ??= await window.count(`console:${subject}`, perMinute);
-    applyWindow(reply, context.counted, agentId);
+    applyWindow(reply, context.counted, identity?.agentId);
   };
 
   return {
@@ -75,7 +76,7 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
       const subject = identity
         ? `session:${identity.person?.personId ?? identity.agentId}`
         : subjectOf(context);
-      return countBelowConsole(reply, context, subject, identity?.agentId);
+      return countBelowConsole(reply, context, subject, identity);
     },
 
     countConsoleFile: (reply, context) => countBelowConsole(reply, context, `files:${subjectOf(context)}`),

@@ -14,7 +14,7 @@ export interface Identity {
   readonly organizationId: string;
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly planTier: PlanTier;
-  /** The agent's own limit; null: the instance's. A session has a window of its own. */
+  /** The agent's own limit; null: the instance's. It lowers the window of a session, and does not raise it. */
   readonly rateLimitPerMinute?: number | null;
   readonly scopes: ReadonlySet<Scope>;
   readonly grantableScopes: ReadonlySet<Scope>;
