@@ -51,6 +51,23 @@ export const readTreeHeadsBackwards = (
       where number < ${before} and number > ${after} order by number desc, taken_on desc limit ${limit}`),
   );
 
+/** The one with the highest number of these days (YYYYMMDD). */
+export const findHighestTreeHead = (
+  db: Queryable,
+  days: readonly string[],
+): Promise<DatedTreeHead | undefined> =>
+  db.maybe(
+    'audit.treeHeads.highest',
+    sql`select ${columns}, taken_on as "takenOn" from audit_tree_heads
+        where taken_on = any (${days}::date[]) order by number desc limit 1`,
+  );
+
+/** The lowest number; undefined without tree heads. */
+export async function lowestTreeHead(db: Queryable): Promise<number | undefined> {
+  const [lowest] = await readTreeHeads(db, 0, 1);
+  return lowest?.number;
+}
+
 /** The highest number of the tree heads through a day; 0 when there is none. */
 export async function highestTreeHeadThrough(db: Queryable, day: string): Promise<number> {
   const { number } = await db.one<{ number: number }>(

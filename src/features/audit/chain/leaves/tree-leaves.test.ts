@@ -62,7 +62,7 @@ describe('the first check of the tree heads', async () => {
       },
     };
     const treeLeaves = createTreeLeaves({
-      chainHeads: { droppedBefore: async () => undefined, lastSeen: () => undefined, markSeen() {} },
+      chainHeads: { dropped: async () => undefined, lastSeen: () => undefined, markSeen() {} },
     });
     await assert.rejects(treeLeaves.start(db), /connection was lost/);
     failsAt = 0;

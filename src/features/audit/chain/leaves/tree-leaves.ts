@@ -71,7 +71,7 @@ interface ScanProgress {
 }
 
 export function createTreeLeaves(deps: {
-  chainHeads: Pick<ChainHeads, 'droppedBefore' | 'lastSeen' | 'markSeen'>;
+  chainHeads: Pick<ChainHeads, 'dropped' | 'lastSeen' | 'markSeen'>;
 }): TreeLeaves {
   const { chainHeads } = deps;
   let checkedThrough = 0;
@@ -102,7 +102,7 @@ export function createTreeLeaves(deps: {
         continue;
       }
       // Retention keeps the day of the newest tree head, and drops the segments of that day.
-      droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
+      droppedBefore ??= (await chainHeads.dropped(db))?.before ?? '';
       if (head.takenOn >= droppedBefore) return { number: head.number, at: head.at, finding: problem };
     }
     return undefined;
@@ -112,14 +112,21 @@ export function createTreeLeaves(deps: {
 
   const gapFinding: TreeLeaves['gapFinding'] = async (db, number, below) => {
     if (number === (below ?? 0) + 1) return undefined;
-    const droppedBefore = await chainHeads.droppedBefore(db);
-    if (droppedBefore !== undefined) {
-      if (below === undefined) return undefined;
-      // If clocks differed, retention leaves gaps among the tree heads of its first days.
-      const firstDays = new Date(Date.parse(droppedBefore) + dayMs).toISOString().slice(0, 10);
-      if (number <= (await highestTreeHeadThrough(db, firstDays))) return undefined;
-    }
-    return finding('TREE_HEAD_MISSING', { number: number - 1 });
+    const dropped = await chainHeads.dropped(db);
+    const isDropped =
+      dropped?.throughTreeHead === undefined
+        ? dropped && (await isAmongFirst(db, dropped.before, number, below))
+        : number - 1 <= dropped.throughTreeHead;
+    return isDropped ? undefined : finding('TREE_HEAD_MISSING', { number: number - 1 });
+  };
+
+  /**
+   * An anchor of an earlier version does not say how many tree heads were dropped. If clocks differed, retention leaves gaps among
+   * those of its first days.
+   */
+  const isAmongFirst = async (db: Queryable, day: string, number: number, below: number | undefined) => {
+    const firstDays = new Date(Date.parse(day) + dayMs).toISOString().slice(0, 10);
+    return below === undefined || number <= (await highestTreeHeadThrough(db, firstDays));
   };
 
   /** The gap between the lowest tree head of a scan and the next one that is left. */
