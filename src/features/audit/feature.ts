@@ -52,8 +52,8 @@ export function createAudit(deps: AuditDeps): Audit {
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
   const pending = createPending({ ...deps, alarm, chainHeads });
-  const treeHeads = createTreeHeads({ signer, keyring, readStatement });
-  const treeLeaves = createTreeLeaves({ chainHeads });
+  const treeHeads = createTreeHeads({ signer, keyring, readStatement, chainHeads });
+  const treeLeaves = createTreeLeaves({ chainHeads, treeHeads });
   const sequencer = createSequencer({
     db,
     clock,

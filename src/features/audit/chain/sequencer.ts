@@ -49,7 +49,7 @@ export interface SequencerDeps {
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
-  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'markWritten'>;
+  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'known' | 'hasComparedAll' | 'markWritten'>;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -100,12 +100,16 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
 
   /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
   const own = { treeHead: undefined as string | undefined, heads: new Map<string, ChainHead>() };
+  /** The tree where each chain ended when this process extended it first: kept until older trees are compared. */
+  const extendedFrom = new Map<string, number>();
 
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: RunState | undefined;
     // Without the lock, and in short statements: other nodes go on linking.
     await treeLeaves.start(db);
+    const incomplete = treeLeaves.known();
+    if (incomplete) alarm.raise(incomplete.finding);
     await chainHeads.loadNext(db);
     for (;;) {
       const batch: Batch = { size: batchSizes.current(), hasLock: false, events: undefined };
@@ -189,13 +193,16 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   const reportForged = ({ organizationId, eventId }: UnlinkedEvent) =>
     alarm.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
 
-  /** False when the newest tree head is invalid: nothing may follow it. */
+  /** False when the newest tree head is invalid, or not the last one: nothing may follow it. */
   const link = async (tx: Tx, events: readonly UnlinkedEvent[]): Promise<boolean> => {
     if (events.length === 0) return true;
     const { row: newest, invalid, lost } = await treeHeads.newest(tx);
     const problem = invalid ?? lost;
-    if (problem) alarm.raise(problem);
-    if (invalid) return false;
+    if (problem) {
+      alarm.raise(problem);
+      return false;
+    }
+    if (newest) treeHeads.markSeen(newest);
     const firsts = new Map<string, UnlinkedEvent>();
     for (const event of events)
       if (!firsts.has(event.organizationId)) firsts.set(event.organizationId, event);
@@ -254,25 +261,32 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     treeHead: TreeHeadRow | undefined,
   ): Promise<Map<string, ChainHead>> => {
     const isOwn = treeHead !== undefined && treeHead.signed === own.treeHead;
+    const knownIncomplete = treeLeaves.known()?.number ?? 0;
     const heads = new Map<string, ChainHead>();
     const unknown: string[] = [];
     for (const organizationId of firstEvents.keys()) {
-      const head = isOwn ? own.heads.get(organizationId) : undefined;
+      const isSuspect = (extendedFrom.get(organizationId) ?? knownIncomplete) < knownIncomplete;
+      const head = isOwn && !isSuspect ? own.heads.get(organizationId) : undefined;
       if (head) heads.set(organizationId, head);
       else unknown.push(organizationId);
     }
     if (unknown.length === 0) return heads;
     const newest = await chainHeads.newest(tx, unknown);
-    const incomplete = await treeLeaves.check(tx, true);
+    const incomplete = await treeLeaves.check(tx);
     if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
-      const isNew =
-        !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, incomplete?.at ?? '');
-      const problem = invalid ?? (isNew ? undefined : endFinding(organizationId, tree, incomplete));
+      const since = incomplete?.at ?? treeHead?.at ?? '';
+      const isNew = !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, since);
+      const end = extendedFrom.get(organizationId) ?? (isNew ? Number.POSITIVE_INFINITY : tree);
+      const problem = invalid ?? endFinding(organizationId, end, incomplete);
       if (problem) alarm.raise(problem);
-      else heads.set(organizationId, head ?? emptyHead(organizationId));
+      else {
+        heads.set(organizationId, head ?? emptyHead(organizationId));
+        extendedFrom.set(organizationId, end);
+      }
     }
+    if (treeLeaves.hasComparedAll() && !incomplete) extendedFrom.clear();
     return heads;
   };
 

@@ -28,6 +28,20 @@ export const findNewestTreeHead = (db: Queryable): Promise<TreeHeadRow | undefin
     prepared(sql`select ${columns} from audit_tree_heads order by number desc, taken_on desc limit 1`),
   );
 
+/** Whether the row of this tree head is there, with its signed text. */
+export async function hasTreeHead(
+  db: Queryable,
+  { number, at, signed }: Pick<TreeHeadRow, 'number' | 'at' | 'signed'>,
+): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.treeHeads.has',
+    prepared(sql`
+      select exists (select from audit_tree_heads
+                     where number = ${number} and taken_on = ${at.slice(0, 10)}::date and signed = ${signed}) as found`),
+  );
+  return found;
+}
+
 export type DatedTreeHead = TreeHeadRow & { readonly takenOn: string };
 
 /** In the order of their numbers. */

@@ -217,7 +217,7 @@ export function createWatch(
     const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
     raise(lost ?? invalid);
     if (row && !invalid) treeHeads.markSeen(row);
-    const newest = await treeLeaves.check(tx, !invalid);
+    const newest = await treeLeaves.check(tx);
     raise(newest?.finding);
     const scan = await verifyTreeHeads(
       tx,
