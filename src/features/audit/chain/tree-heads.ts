@@ -7,6 +7,7 @@ import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import { type Finding, finding } from '../findings.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import type { Keyring } from './keys/keyring.ts';
+import { findTreeAfter } from './leaves/leaves-store.ts';
 import { createMerkleTree, leafHash } from './merkle.ts';
 import { treeHeadSignatureFinding } from './rules.ts';
 import {
@@ -21,8 +22,8 @@ import { findNewestTreeHead, hasTreeHead } from './tree-heads-store.ts';
 
 export interface TreeHeads {
   /**
-   * The newest tree head. With `invalid` or `lost`, no tree head may follow it; with `lost`, this process has seen one that is no
-   * longer there, for example a later one. `seen` defaults to the last one seen; in a snapshot it must be from before the snapshot.
+   * The newest tree head. With `invalid` or `lost`, no tree head may follow it; with `lost`, one is missing that this
+   * process has seen, or that a checkpoint names. `seen` defaults to the last one seen; in a snapshot it must be from before the snapshot.
    */
   newest(
     db: Queryable,
@@ -60,13 +61,19 @@ export function createTreeHeads(deps: {
     return finding('TREE_HEAD_LOST', { number: seen.number });
   };
 
+  /** A checkpoint names a later tree head than the newest that is left: its number must not be signed again. */
+  const missingFinding = async (db: Queryable, newest: TreeHeadRow | undefined) => {
+    const number = await findTreeAfter(db, newest);
+    return number === undefined ? undefined : finding('TREE_HEAD_MISSING', { number });
+  };
+
   return {
     signatureFinding,
     async newest(db, seen = lastSeen) {
       const row = await findNewestTreeHead(db);
       if (row && row.signed === seen?.signed) return { row };
       const invalid = row && (await signatureFinding(db, row));
-      const lost = seen && (await lostFinding(db, seen, row));
+      const lost = (seen && (await lostFinding(db, seen, row))) ?? (await missingFinding(db, row));
       return { row, ...(invalid && { invalid }), ...(lost && { lost }) };
     },
     markSeen(row) {

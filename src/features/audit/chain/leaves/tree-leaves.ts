@@ -13,7 +13,12 @@ import { leafHash } from '../merkle.ts';
 import { leavesFinding, treeHeadFinding } from '../rules.ts';
 import { plainCheckpointText, statementHash, type TreeHeadRow } from '../statements.ts';
 import type { TreeHeads } from '../tree-heads.ts';
-import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from '../tree-heads-store.ts';
+import {
+  type DatedTreeHead,
+  highestTreeHeadThrough,
+  readTreeHeads,
+  readTreeHeadsBackwards,
+} from '../tree-heads-store.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 
 export interface IncompleteTree {
@@ -69,7 +74,7 @@ type LowestHead = Pick<DatedTreeHead, 'number' | 'at' | 'previous'>;
 /** These tree heads are complete and signed, and their leaves are marked as seen. */
 interface Compared {
   readonly lowest: LowestHead;
-  readonly highest: number;
+  readonly highest: TreeHeadRow;
 }
 
 /** The tree heads between two numbers that are not included. `above` is the one at `before`, if it was compared. */
@@ -213,17 +218,24 @@ export function createTreeLeaves(deps: {
 
   /** Later tree heads than those that were compared. */
   const scanNewer = async (db: Queryable, after: number, limits: ScanBounds['limits']) => {
-    let newest: number | undefined;
+    let newest: TreeHeadRow | undefined;
     const from = compared;
+    if (from) {
+      const [next] = await readTreeHeads(db, from.highest.number, 1);
+      if (!next) return { tree: undefined, isEnd: true };
+      const lost = lostFinding(from.highest, next);
+      if (lost) return { tree: { number: next.number, at: next.at, finding: lost }, isEnd: false };
+    }
     const result = await scan(db, { after, before: noUpperBound, limits }, (above, part) => {
-      newest ??= part[0]?.number;
-      const lowest = part.at(-1);
-      if (from || !lowest) return;
-      if (!compared) compared = { lowest, highest: part[0]?.number ?? 0 };
+      newest ??= part[0];
+      const [lowest, highest] = [part.at(-1), part[0]];
+      if (from || !lowest || !highest) return;
+      if (!compared) compared = { lowest, highest };
       else extendDown(above, lowest);
     });
-    if (from && compared && result.isEnd && after <= compared.highest)
-      compared = { ...compared, highest: Math.max(compared.highest, newest ?? 0) };
+    const isLater = newest && compared && newest.number > compared.highest.number;
+    if (from && compared && isLater && result.isEnd && after <= compared.highest.number)
+      compared = { ...compared, highest: newest as TreeHeadRow };
     return result;
   };
 
@@ -258,7 +270,7 @@ export function createTreeLeaves(deps: {
   return {
     async find(db, after, maxLeaves = Number.POSITIVE_INFINITY) {
       const limits = { ...unlimited, leaves: maxLeaves };
-      const { tree } = await scanNewer(db, Math.max(after, compared?.highest ?? 0), limits);
+      const { tree } = await scanNewer(db, Math.max(after, compared?.highest.number ?? 0), limits);
       if (tree || !compared || compared.lowest.number <= after + 1) return tree;
       return (await scanOlder(db, after, limits)).tree;
     },
@@ -270,8 +282,8 @@ export function createTreeLeaves(deps: {
     markWritten(heads) {
       const [first, last] = [heads.at(0), heads.at(-1)];
       if (!first || !last) return;
-      if (compared && first.number === compared.highest + 1) compared = { ...compared, highest: last.number };
-      if (!compared && first.number === 1) compared = { lowest: first, highest: last.number };
+      if (compared && first.number === compared.highest.number + 1) compared = { ...compared, highest: last };
+      if (!compared && first.number === 1) compared = { lowest: first, highest: last };
     },
     async start(db) {
       if (hasComparedAll) return;
@@ -294,12 +306,18 @@ export function createTreeLeaves(deps: {
         // It was restored. An older one may be incomplete, too.
         if (!known && !hasComparedAll) await compareOlder(db, firstPart);
       }
-      const { tree } = await scanNewer(db, compared?.highest ?? 0, compared ? unlimited : firstPart);
+      const { tree } = await scanNewer(db, compared?.highest.number ?? 0, compared ? unlimited : firstPart);
       if (tree) markIncomplete(tree);
       return known;
     },
   };
 }
+
+/** Another process continued from before the highest one that was compared. */
+const lostFinding = ({ number, signed }: TreeHeadRow, next: TreeHeadRow): Finding | undefined =>
+  next.number === number + 1 && next.previous !== statementHash(signed)
+    ? finding('TREE_HEAD_LOST', { number })
+    : undefined;
 
 /** The chain ends before an incomplete tree: the missing checkpoint may be its own. */
 export const endFinding = (
