@@ -12,12 +12,16 @@ export interface BatchSize {
   grow(): void;
 }
 
+/** With fewer events, another cause than their number is likely, such as a process that was stopped. */
+const largeBatch = 100;
+
 export function createBatchSize(log: Log, maximum: number): BatchSize {
   let size = maximum;
   return {
     current: () => size,
     shrink(events, reason) {
-      size = Math.max(1, Math.floor(Math.min(size, events || size) / 2));
+      const isLarge = events !== undefined && events >= largeBatch;
+      size = Math.max(1, Math.floor((isLarge ? Math.min(size, events) : size) / 2));
       log.warn(
         { reason, batchSize: size },
         'the audit sequencer lost its lock during a batch; the next batches are smaller',
