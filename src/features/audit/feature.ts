@@ -44,7 +44,7 @@ import { createVerifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
 export function createAudit(deps: AuditDeps): Audit {
-  const { db, clock, metrics, signer, readStatement } = deps;
+  const { db, clock, log, metrics, signer, readStatement } = deps;
   metrics.gaugeFromQuery('service_signing_key_since_timestamp_seconds', () => findFirstUse(db, signer.keyId));
   const alarm = createAlarm(deps);
   const keyring = createKeyring({ ...deps, alarm });
@@ -52,11 +52,12 @@ export function createAudit(deps: AuditDeps): Audit {
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
   const pending = createPending({ ...deps, alarm, chainHeads });
-  const treeHeads = createTreeHeads({ signer, keyring, readStatement });
-  const treeLeaves = createTreeLeaves({ chainHeads });
+  const treeHeads = createTreeHeads({ signer, keyring, readStatement, chainHeads });
+  const treeLeaves = createTreeLeaves({ chainHeads, treeHeads });
   const sequencer = createSequencer({
     db,
     clock,
+    log,
     keyring,
     chainHeads,
     treeHeads,

@@ -1,7 +1,7 @@
 /** Queries for events without a link. They take no lock, so that they work while a sequencer holds its lock. */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
-import { isLinked, isRestored, type SequencerProgress, withLinks } from './links-store.ts';
+import { isNotLinked, isRestored, type SequencerProgress, withLinks } from './links-store.ts';
 
 export type LinkingProgress = Pick<SequencerProgress, 'settledBefore' | 'reached' | 'restored'>;
 
@@ -42,7 +42,7 @@ export async function findOldestUnlinked(
          where appended_in > ${reached}::xid8 and ${isOldEnough}
          order by appended_in limit ${maxUnlinked})
         union all
-        (select e.occurred_at from candidates e where not ${isLinked} limit ${maxUnlinked})
+        (select e.occurred_at from candidates e where ${isNotLinked} limit ${maxUnlinked})
       ) unlinked`),
   );
   return age;

@@ -32,6 +32,13 @@ export interface HeadResult {
   readonly finding?: Finding;
 }
 
+export interface Dropped {
+  /** The segments and tree heads before this day, except the tree heads of the day that had the newest. */
+  readonly before: string;
+  /** The highest number of a dropped tree head; undefined when an earlier version signed the anchor. */
+  readonly throughTreeHead: number | undefined;
+}
+
 export interface ChainHeads {
   /** Keeps the head as the last one seen, unless a later one was seen. */
   markSeen(organizationId: string, head: ChainHead): void;
@@ -51,8 +58,8 @@ export interface ChainHeads {
   ): Promise<Map<string, HeadResult>>;
   /** The newest anchor of retention, checked. */
   anchor(db: Queryable, organizationId: string): Promise<{ anchor?: Anchor; finding?: Finding }>;
-  /** Retention dropped the segments and tree heads before this day, as the newest anchor says; undefined without an anchor. */
-  droppedBefore(db: Queryable): Promise<string | undefined>;
+  /** What retention has dropped, as the newest anchor of all chains says; undefined without an anchor. */
+  dropped(db: Queryable): Promise<Dropped | undefined>;
 }
 
 /** A page is loaded in a fraction of a second, one per pass of the sequencer. */
@@ -138,11 +145,12 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
       loading.after = page.at(-1);
       loading.left = page.length < chainsPerPage ? 0 : loading.left - page.length;
     },
-    async droppedBefore(db) {
+    async dropped(db) {
       const row = await newestAnchorOfAll(db);
       if (!row) return undefined;
       const { keys } = await keyring.trust(db);
-      return (await readAnchor(readStatement, keys, row.organizationId, row)).anchor?.droppedThrough;
+      const { anchor: last } = await readAnchor(readStatement, keys, row.organizationId, row);
+      return last && { before: last.droppedThrough, throughTreeHead: last.droppedTreeHead };
     },
     lastSeen: (organizationId) => seenHeads.get(organizationId),
     allSeen: () => new Map(seenHeads),

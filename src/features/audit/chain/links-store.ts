@@ -121,8 +121,9 @@ export async function findEndOfBatch(
  * their transactions, so that one with a forged id does not make PostgreSQL read the whole chain. `offset 0` makes it look up
  * the segments of each group by the index, also when its statistics are old.
  *
- * `links` has the links of these segments, and `linked` those of candidates. PostgreSQL expects a thousand links in each segment: it
- * would prepare a join with `links` for millions of rows, in hundreds of temporary files. It expects no more of `linked` than candidates.
+ * `links` has the links of these segments, and `linked` one array with the keys of those of candidates. PostgreSQL expects a thousand
+ * links in each segment, and few candidates: it would join `links` in hundreds of temporary files, and `linked` by comparing each
+ * event with each of its rows. For an array it always expects a few elements, and hashes them.
  */
 export const withLinks = (candidates: Sql): Sql => sql`
   candidates as materialized (${candidates}),
@@ -147,15 +148,17 @@ export const withLinks = (candidates: Sql): Sql => sql`
     cross join lateral generate_series(0, octet_length(s.records) / 56 - 1) as place
   ),
   linked as materialized (
-    select organization_id, uuid_send(event_id) || timestamptz_send(occurred_at) as key from candidates
-    intersect
-    select organization_id, key from links
+    select array_agg(uuid_send(organization_id) || key) as keys from (
+      select organization_id, uuid_send(event_id) || timestamptz_send(occurred_at) as key from candidates
+      intersect
+      select organization_id, key from links
+    ) both_have
   )`;
 
-/** Whether the event `e` has a link. Of events that are no candidates the caller knows that they have none. */
-export const isLinked = sql`exists (
-  select from linked
-  where linked.organization_id = e.organization_id and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at))`;
+/** Whether the event `e` has no link. Of events that are no candidates the caller knows that they have none. */
+export const isNotLinked = sql`
+  uuid_send(e.organization_id) || uuid_send(e.event_id) || timestamptz_send(e.occurred_at)
+    not in (select unnest(keys) from linked)`;
 
 /** The highest transaction id. */
 const highest = '18446744073709551615';
@@ -178,7 +181,7 @@ export const findUnlinked = (
                e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, ${canonicalOf('e')} as canonical,
                e.canonical is not null as "hasStoredText", e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
-        where ${isInBatch} and not ${isLinked}
+        where ${isInBatch} and ${isNotLinked}
         order by e.appended_in, e.occurred_at, e.event_id
         limit ${limit}`),
   );

@@ -7,11 +7,13 @@
 import type { EventType } from '../../../contract/events.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { createYield } from '../../../kernel/concurrency/yield.ts';
-import type { Db, Tx } from '../../../kernel/data/db.ts';
+import { type Db, isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
+import type { Log } from '../../../kernel/observability/log.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
 import type { Partitions } from '../log/partitions.ts';
+import { createBatchSize } from './batch-size.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
@@ -43,10 +45,11 @@ import { insertTreeHeads } from './tree-heads-store.ts';
 export interface SequencerDeps {
   readonly db: Db;
   readonly clock: Clock;
+  readonly log: Log;
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
-  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'markWritten'>;
+  readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'known' | 'hasComparedAll' | 'markWritten'>;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -59,7 +62,7 @@ export interface Sequencer {
   drain(): Promise<string>;
 }
 
-const batchSize = 4_000;
+const maxBatchSize = 4_000;
 /** How long a pass waits for the lock: as long as an event may stay without a link. */
 const lockTimeoutMs = 5_000;
 /** How many events are hashed before the sequencer yields to the event loop. */
@@ -75,6 +78,13 @@ const beginning: AppendCursor = {
 
 const endOfTransaction = { timestamp: 'infinity', eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
+interface Batch {
+  readonly size: number;
+  hasLock: boolean;
+  /** How many were found; undefined before. */
+  events: number | undefined;
+}
+
 interface RunState {
   /** The progress when the run began. */
   readonly start: SequencerProgress;
@@ -85,36 +95,52 @@ interface RunState {
 const maxTransaction = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, keyring, chainHeads, treeHeads, treeLeaves, alarm, partitions, pending } = deps;
+  const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, alarm, partitions, pending } = deps;
+  const batchSizes = createBatchSize(log, maxBatchSize);
 
   /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
   const own = { treeHead: undefined as string | undefined, heads: new Map<string, ChainHead>() };
+  /** The tree where each chain ended when this process extended it first: kept until older trees are compared. */
+  const extendedFrom = new Map<string, number>();
 
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: RunState | undefined;
     // Without the lock, and in short statements: other nodes go on linking.
     await treeLeaves.start(db);
+    const incomplete = treeLeaves.known();
+    if (incomplete) alarm.raise(incomplete.finding);
     await chainHeads.loadNext(db);
     for (;;) {
-      state = await db.transaction(async (tx) => {
-        if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
-        await planOnce(tx);
-        const progress = await readProgress(tx);
-        // The database was restored during the run: start again.
-        if (progress.restored && !state?.start.restored) state = undefined;
-        const status = await keyring.signingStatus(tx);
-        const start = state?.start ?? progress;
-        if (!status.maySign) return { start, cursor: beginning, isLast: true };
-        return linkBatch(tx, { start, cursor: state?.cursor }, progress, (event) => isGenuine(event, status));
-      });
+      const batch: Batch = { size: batchSizes.current(), hasLock: false, events: undefined };
+      state = await db
+        .transaction(async (tx) => {
+          if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
+          batch.hasLock = true;
+          await planOnce(tx);
+          const progress = await readProgress(tx);
+          // The database was restored during the run: start again.
+          if (progress.restored && !state?.start.restored) state = undefined;
+          const status = await keyring.signingStatus(tx);
+          const start = state?.start ?? progress;
+          if (!status.maySign) return { start, cursor: beginning, isLast: true };
+          const from = { start, cursor: state?.cursor };
+          return linkBatch(tx, batch, from, progress, (event) => isGenuine(event, status));
+        })
+        .catch((error) => {
+          if (batch.hasLock && isTemporary(error) && !isLockTimeout(error))
+            batchSizes.shrink(batch.events, error.message);
+          throw error;
+        });
       if (!state) return undefined;
+      batchSizes.grow();
       if (state.isLast || options.signal?.aborted) return state.start.snapshot;
     }
   };
 
   const linkBatch = async (
     tx: Tx,
+    batch: Batch,
     { start, cursor }: { start: SequencerProgress; cursor: AppendCursor | undefined },
     now: SequencerProgress,
     isOurs: (event: UnlinkedEvent) => boolean,
@@ -124,10 +150,11 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const before = restored ? undefined : start.next;
     const isFarBehind = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > maxUnsettled;
     // The first batch is usually the last. Otherwise a large part of the log must be scanned, in bounded parts.
-    const isLongRun = cursor !== undefined || restored || isFarBehind;
-    const last = isLongRun ? await findEndOfBatch(tx, after, before, batchSize) : undefined;
+    const isLongRun = cursor !== undefined || restored || isFarBehind || batch.size < maxBatchSize;
+    const last = isLongRun ? await findEndOfBatch(tx, after, before, batch.size) : undefined;
     const bounds = { before, last, reached: restored ? undefined : now.reached };
-    const found = await findUnlinked(tx, after, bounds, batchSize);
+    const found = await findUnlinked(tx, after, bounds, batch.size);
+    batch.events = found.length;
     const genuine: UnlinkedEvent[] = [];
     const yieldIfDue = createYield(eventsPerYield);
     for (const event of found) {
@@ -140,7 +167,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     // Without progress: the events are linked when the tree head is restored.
     if (!(await link(tx, genuine))) return { start, cursor: beginning, isLast: true };
 
-    const isLast = last === undefined && found.length < batchSize;
+    const isLast = last === undefined && found.length < batch.size;
     if (restored) {
       // This server reaches the restored transaction ids one day: until then each new event is checked for a link.
       if (isLast)
@@ -158,20 +185,24 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       );
     }
     if (genuine.length > 0) await confirmSequencerLock(tx);
-    const end = found.length === batchSize ? found.at(-1) : last && { ...endOfTransaction, appendedIn: last };
+    const end =
+      found.length === batch.size ? found.at(-1) : last && { ...endOfTransaction, appendedIn: last };
     return { start, cursor: end || after, isLast };
   };
 
   const reportForged = ({ organizationId, eventId }: UnlinkedEvent) =>
     alarm.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
 
-  /** False when the newest tree head is invalid: nothing may follow it. */
+  /** False when the newest tree head is invalid, or not the last one: nothing may follow it. */
   const link = async (tx: Tx, events: readonly UnlinkedEvent[]): Promise<boolean> => {
     if (events.length === 0) return true;
     const { row: newest, invalid, lost } = await treeHeads.newest(tx);
     const problem = invalid ?? lost;
-    if (problem) alarm.raise(problem);
-    if (invalid) return false;
+    if (problem) {
+      alarm.raise(problem);
+      return false;
+    }
+    if (newest) treeHeads.markSeen(newest);
     const firsts = new Map<string, UnlinkedEvent>();
     for (const event of events)
       if (!firsts.has(event.organizationId)) firsts.set(event.organizationId, event);
@@ -230,25 +261,32 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     treeHead: TreeHeadRow | undefined,
   ): Promise<Map<string, ChainHead>> => {
     const isOwn = treeHead !== undefined && treeHead.signed === own.treeHead;
+    const knownIncomplete = treeLeaves.known()?.number ?? 0;
     const heads = new Map<string, ChainHead>();
     const unknown: string[] = [];
     for (const organizationId of firstEvents.keys()) {
-      const head = isOwn ? own.heads.get(organizationId) : undefined;
+      const isSuspect = (extendedFrom.get(organizationId) ?? knownIncomplete) < knownIncomplete;
+      const head = isOwn && !isSuspect ? own.heads.get(organizationId) : undefined;
       if (head) heads.set(organizationId, head);
       else unknown.push(organizationId);
     }
     if (unknown.length === 0) return heads;
     const newest = await chainHeads.newest(tx, unknown);
-    const incomplete = await treeLeaves.check(tx, true);
+    const incomplete = await treeLeaves.check(tx);
     if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
-      const isNew =
-        !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, incomplete?.at ?? '');
-      const problem = invalid ?? (isNew ? undefined : endFinding(organizationId, tree, incomplete));
+      const since = incomplete?.at ?? treeHead?.at ?? '';
+      const isNew = !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, since);
+      const end = extendedFrom.get(organizationId) ?? (isNew ? Number.POSITIVE_INFINITY : tree);
+      const problem = invalid ?? endFinding(organizationId, end, incomplete);
       if (problem) alarm.raise(problem);
-      else heads.set(organizationId, head ?? emptyHead(organizationId));
+      else {
+        heads.set(organizationId, head ?? emptyHead(organizationId));
+        extendedFrom.set(organizationId, end);
+      }
     }
+    if (treeLeaves.hasComparedAll() && !incomplete) extendedFrom.clear();
     return heads;
   };
 

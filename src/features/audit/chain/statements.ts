@@ -101,6 +101,11 @@ export interface Anchor {
   readonly number: number;
   readonly at: string;
   readonly droppedThrough: string;
+  /**
+   * The highest number of a tree head, of all organizations, that retention has dropped; 0 before the first. Absent in anchors of
+   * earlier versions.
+   */
+  readonly droppedTreeHead?: number;
   /** The last dropped checkpoint: the chain continues from it. Zero and the first hash when none was dropped. */
   readonly checkpoint: {
     readonly number: number;

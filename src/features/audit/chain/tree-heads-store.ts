@@ -28,6 +28,20 @@ export const findNewestTreeHead = (db: Queryable): Promise<TreeHeadRow | undefin
     prepared(sql`select ${columns} from audit_tree_heads order by number desc, taken_on desc limit 1`),
   );
 
+/** Whether the row of this tree head is there, with its signed text. */
+export async function hasTreeHead(
+  db: Queryable,
+  { number, at, signed }: Pick<TreeHeadRow, 'number' | 'at' | 'signed'>,
+): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.treeHeads.has',
+    prepared(sql`
+      select exists (select from audit_tree_heads
+                     where number = ${number} and taken_on = ${at.slice(0, 10)}::date and signed = ${signed}) as found`),
+  );
+  return found;
+}
+
 export type DatedTreeHead = TreeHeadRow & { readonly takenOn: string };
 
 /** In the order of their numbers. */
@@ -50,6 +64,23 @@ export const readTreeHeadsBackwards = (
       select ${columns}, taken_on as "takenOn" from audit_tree_heads
       where number < ${before} and number > ${after} order by number desc, taken_on desc limit ${limit}`),
   );
+
+/** The one with the highest number of these days (YYYYMMDD). */
+export const findHighestTreeHead = (
+  db: Queryable,
+  days: readonly string[],
+): Promise<DatedTreeHead | undefined> =>
+  db.maybe(
+    'audit.treeHeads.highest',
+    sql`select ${columns}, taken_on as "takenOn" from audit_tree_heads
+        where taken_on = any (${days}::date[]) order by number desc limit 1`,
+  );
+
+/** The lowest number; undefined without tree heads. */
+export async function lowestTreeHead(db: Queryable): Promise<number | undefined> {
+  const [lowest] = await readTreeHeads(db, 0, 1);
+  return lowest?.number;
+}
 
 /** The highest number of the tree heads through a day; 0 when there is none. */
 export async function highestTreeHeadThrough(db: Queryable, day: string): Promise<number> {

@@ -5,7 +5,9 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import { type Finding, finding } from '../findings.ts';
+import type { ChainHeads } from './chain-heads.ts';
 import type { Keyring } from './keys/keyring.ts';
+import { findTreeAfter } from './leaves/leaves-store.ts';
 import { createMerkleTree, leafHash } from './merkle.ts';
 import { treeHeadSignatureFinding } from './rules.ts';
 import {
@@ -16,17 +18,19 @@ import {
   type Tree,
   type TreeHeadRow,
 } from './statements.ts';
-import { findNewestTreeHead } from './tree-heads-store.ts';
+import { findNewestTreeHead, hasTreeHead } from './tree-heads-store.ts';
 
 export interface TreeHeads {
   /**
-   * The newest tree head. With `invalid`, no tree head may follow it; with `lost`, this process has seen a later one. `seen`
-   * defaults to the last one seen; in a snapshot it must be from before the snapshot.
+   * The newest tree head. With `invalid` or `lost`, no tree head may follow it; with `lost`, one is missing that this
+   * process has seen, or that a checkpoint names. `seen` defaults to the last one seen; in a snapshot it must be from before the snapshot.
    */
   newest(
     db: Queryable,
     seen?: TreeHeadRow | undefined,
   ): Promise<{ row: TreeHeadRow | undefined; invalid?: Finding; lost?: Finding }>;
+  /** Unless a trusted key has signed it. */
+  signatureFinding(db: Queryable, row: TreeHeadRow): Promise<Finding | undefined>;
   /** This process has committed it, or has verified it. */
   markSeen(row: TreeHeadRow): void;
   lastSeen(): TreeHeadRow | undefined;
@@ -38,17 +42,38 @@ export function createTreeHeads(deps: {
   signer: Signer;
   keyring: Keyring;
   readStatement: ReadStatement;
+  chainHeads: Pick<ChainHeads, 'dropped'>;
 }): TreeHeads {
-  const { signer, keyring, readStatement } = deps;
+  const { signer, keyring, readStatement, chainHeads } = deps;
   let lastSeen: TreeHeadRow | undefined;
 
+  const signatureFinding: TreeHeads['signatureFinding'] = async (db, row) => {
+    const { keys } = await keyring.trust(db);
+    return treeHeadSignatureFinding(readStatement, row, keys);
+  };
+
+  /** Another process may have continued from before it: then a later one is there, too. Only retention drops it, when it is old. */
+  const lostFinding = async (db: Queryable, seen: TreeHeadRow, now: TreeHeadRow | undefined) => {
+    if (now && now.number > seen.number) {
+      if (await hasTreeHead(db, seen)) return undefined;
+      if (dayOf(seen) < ((await chainHeads.dropped(db))?.before ?? '')) return undefined;
+    }
+    return finding('TREE_HEAD_LOST', { number: seen.number });
+  };
+
+  /** A checkpoint names a later tree head than the newest that is left: its number must not be signed again. */
+  const missingFinding = async (db: Queryable, newest: TreeHeadRow | undefined) => {
+    const number = await findTreeAfter(db, newest);
+    return number === undefined ? undefined : finding('TREE_HEAD_MISSING', { number });
+  };
+
   return {
+    signatureFinding,
     async newest(db, seen = lastSeen) {
       const row = await findNewestTreeHead(db);
       if (row && row.signed === seen?.signed) return { row };
-      const { keys } = await keyring.trust(db);
-      const invalid = row && (await treeHeadSignatureFinding(readStatement, row, keys));
-      const lost = lostFinding(seen, row);
+      const invalid = row && (await signatureFinding(db, row));
+      const lost = (seen && (await lostFinding(db, seen, row))) ?? (await missingFinding(db, row));
       return { row, ...(invalid && { invalid }), ...(lost && { lost }) };
     },
     markSeen(row) {
@@ -79,8 +104,4 @@ export function createTreeHeads(deps: {
   };
 }
 
-/** Retention never drops the newest tree head. */
-function lostFinding(seen: TreeHeadRow | undefined, now: TreeHeadRow | undefined): Finding | undefined {
-  if (!seen || (now && now.number > seen.number)) return undefined;
-  return now?.signed === seen.signed ? undefined : finding('TREE_HEAD_LOST', { number: seen.number });
-}
+const dayOf = ({ at }: TreeHeadRow): string => at.slice(0, 10);

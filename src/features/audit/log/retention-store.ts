@@ -1,6 +1,7 @@
 /** The day partitions that retention finds and drops. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { raw, sql } from '../../../kernel/data/sql.ts';
+import { type DatedTreeHead, findHighestTreeHead } from '../chain/tree-heads-store.ts';
 
 /** Writers queue behind the lock of `drop table`, so retention does not wait long for readers. */
 export const setShortLockTimeout = (tx: Tx): Promise<number> =>
@@ -28,6 +29,15 @@ export async function findExpiredPartitions(tx: Tx, throughDay: string): Promise
         order by partition`,
   );
   return rows.map(({ partition }) => partition);
+}
+
+/** The tree head with the highest number in these partitions. */
+export async function highestTreeHeadIn(
+  tx: Tx,
+  partitions: readonly string[],
+): Promise<DatedTreeHead | undefined> {
+  const days = partitions.flatMap((name) => /^audit_tree_heads_(\d{8})$/.exec(name)?.[1] ?? []);
+  return days.length === 0 ? undefined : findHighestTreeHead(tx, days);
 }
 
 /** The names come from the catalog, and `findExpiredPartitions` takes only those that end in a day. */

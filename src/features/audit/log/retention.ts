@@ -12,15 +12,29 @@ import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { lockSequencer } from '../chain/lock-store.ts';
-import { type ChainHead, emptyHead, headOf, signatureFinding } from '../chain/rules.ts';
+import {
+  type ChainHead,
+  emptyHead,
+  headOf,
+  signatureFinding,
+  treeHeadFinding,
+  treeHeadSignatureFinding,
+} from '../chain/rules.ts';
 import {
   findOrganizationsWithChain,
   insertAnchor,
   lastCheckpointBeforeDay,
 } from '../chain/segments-store.ts';
 import { type Anchor, sign } from '../chain/statements.ts';
+import { lowestTreeHead } from '../chain/tree-heads-store.ts';
+import type { Finding } from '../findings.ts';
 import type { Partitions } from './partitions.ts';
-import { dropPartitions, findExpiredPartitions, setShortLockTimeout } from './retention-store.ts';
+import {
+  dropPartitions,
+  findExpiredPartitions,
+  highestTreeHeadIn,
+  setShortLockTimeout,
+} from './retention-store.ts';
 
 export interface RetentionDeps {
   readonly db: Db;
@@ -59,7 +73,26 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     return undefined;
   };
 
-  const signAnchor = async (tx: Tx, organizationId: string, day: string) => {
+  /**
+   * The highest tree head that this retention or an earlier one drops. A finding when its row is not the signed one: a forged number
+   * would let an attacker remove later tree heads.
+   */
+  const droppedTreeHead = async (
+    tx: Tx,
+    expired: readonly string[],
+  ): Promise<{ number: number; finding?: Finding | undefined }> => {
+    const dropped = await chainHeads.dropped(tx);
+    // An anchor of an earlier version does not say it.
+    const before = dropped && (dropped.throughTreeHead ?? ((await lowestTreeHead(tx)) ?? 1) - 1);
+    const highest = await highestTreeHeadIn(tx, expired);
+    if (!highest) return { number: before ?? 0 };
+    const { keys } = await keyring.trust(tx);
+    const problem =
+      treeHeadFinding(highest, undefined) ?? (await treeHeadSignatureFinding(readStatement, highest, keys));
+    return { number: Math.max(before ?? 0, highest.number), finding: problem };
+  };
+
+  const signAnchor = async (tx: Tx, organizationId: string, day: string, treeHead: number) => {
     const { anchor, finding: invalid } = await chainHeads.anchor(tx, organizationId);
     if (invalid) return alarm.raise(invalid);
     const checkpoint = await lastDroppedCheckpoint(tx, organizationId, anchor, day);
@@ -71,6 +104,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
       number,
       at,
       droppedThrough: day,
+      droppedTreeHead: treeHead,
       checkpoint,
     });
     await insertAnchor(tx, organizationId, { number, at, signed });
@@ -82,8 +116,13 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
       await lockSequencer(tx, clock);
       const expired = await findExpiredPartitions(tx, day);
       if (expired.length === 0 || !(await keyring.signingStatus(tx)).maySign) return [];
+      const treeHead = await droppedTreeHead(tx, expired);
+      if (treeHead.finding) {
+        alarm.raise(treeHead.finding);
+        return [];
+      }
       for (const organizationId of await findOrganizationsWithChain(tx))
-        await signAnchor(tx, organizationId, day);
+        await signAnchor(tx, organizationId, day, treeHead.number);
       await setShortLockTimeout(tx);
       await dropPartitions(tx, expired);
       return expired;

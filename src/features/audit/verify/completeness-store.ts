@@ -1,7 +1,7 @@
 /** Completeness: every event that the sequencer has processed must have a link, and every chain must be found. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { join, prepared, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
-import { isLinked, withLinks } from '../chain/links-store.ts';
+import { isNotLinked, withLinks } from '../chain/links-store.ts';
 import type { Period } from '../log/period.ts';
 
 /** Which events must have a link. */
@@ -81,7 +81,7 @@ export const findDueUnlinked = (
           and occurred_at >= ${from === undefined ? '-infinity' : isoOf(from)}::timestamptz
           and occurred_at <= ${to === undefined ? 'infinity' : isoOf(to)}::timestamptz
           and ${mustBeLinked(cutoff)}`)}
-      select e.event_id as "eventId" from candidates e where not ${isLinked} limit 1`),
+      select e.event_id as "eventId" from candidates e where ${isNotLinked} limit 1`),
   );
 
 /** Sizes start at 1. A scan from the first segment would skip rows below. */

@@ -23,6 +23,7 @@ import {
   recordsFinding,
   signatureFinding,
   startChain,
+  truncationFinding,
 } from '../chain/rules.ts';
 import { readSegments, type SegmentRow } from '../chain/segments-store.ts';
 import type { Finding } from '../findings.ts';
@@ -40,6 +41,8 @@ export interface VerificationScope {
   readonly through?: number | undefined;
   readonly cutoff: LinkingCutoff;
   readonly period?: Period | undefined;
+  /** The last head of this chain that this process has seen. */
+  readonly seen?: ChainHead | undefined;
   /** Retention dropped the events through this day. */
   readonly droppedThrough?: string | undefined;
   readonly keys: readonly PublicKey[];
@@ -132,8 +135,12 @@ async function verifySegment(check: ScopeCheck, segment: SegmentRow): Promise<Fi
     const invalid = await verifyPart(check, takenOn, records.slice(start, start + partLength));
     if (invalid) return invalid;
   }
-  return acceptCheckpoint(state, head as ChainHead);
+  return acceptCheckpoint(state, head as ChainHead) ?? replacedFinding(check, head as ChainHead);
 }
+
+/** The chain may be longer than the one that was seen, and have another checkpoint in its place. */
+const replacedFinding = ({ scope }: ScopeCheck, head: ChainHead): Finding | undefined =>
+  scope.seen?.number === head.number ? truncationFinding(scope.organizationId, scope.seen, head) : undefined;
 
 /** In long texts. If they differ in any way, then row by row, which names the exact fault. */
 async function verifyPart(check: ScopeCheck, linkedOn: string, stored: string): Promise<Finding | undefined> {

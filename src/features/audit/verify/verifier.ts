@@ -54,6 +54,8 @@ export interface VerifyOptions {
   readonly onProgress?: ((events: number) => void) | undefined;
   /** All tree heads were verified with their leaves a moment ago. Otherwise those after the end of the chain are verified. */
   readonly treeHeadsVerified?: boolean;
+  /** Of the tree heads after the end of the chain, the newest with about so many leaves; all when left out. */
+  readonly maxLeaves?: number;
 }
 
 export interface Verifier {
@@ -98,6 +100,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
         organizationId,
         from: anchor ? headAtAnchor(anchor) : emptyHead(organizationId),
         droppedThrough: anchor?.droppedThrough,
+        seen: before.lastSeen,
         cutoff,
         period,
         keys,
@@ -150,12 +153,12 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   /** A removed end leaves no trace in the chain, but in the tree heads after it. */
   const removedEnd = async (
     tx: Tx,
-    { organizationId, treeHeadsVerified = false }: VerificationRequest,
+    { organizationId, treeHeadsVerified = false, maxLeaves }: VerificationRequest,
     { lastTree }: ScopeResult,
   ): Promise<Finding | undefined> =>
     treeHeadsVerified
       ? undefined
-      : missingEndFinding(organizationId, lastTree, await treeLeaves.find(tx, lastTree));
+      : missingEndFinding(organizationId, lastTree, await treeLeaves.find(tx, lastTree, maxLeaves));
 
   return {
     async verify(organizationId, period, options) {

@@ -44,6 +44,8 @@ interface Round {
   readonly keys: readonly PublicKey[];
   readonly cutoff: LinkingCutoff;
   readonly rowByRow: boolean;
+  /** The log continues the one that this process has seen. Otherwise the heads that it has seen stay. */
+  readonly isContinued?: boolean;
 }
 
 /** How far the scan of old links is: at this head of this chain. Without a head, at the end of the chain. */
@@ -78,7 +80,7 @@ export function createWatch(
 
   /** Verifies the links since the last round, at most about `maxLinks`. Returns their number. */
   const verifyNew = async (round: Round, organizationId: string, maxLinks: number): Promise<number> => {
-    const { tx, seenHeads } = round;
+    const { tx, seenHeads, isContinued } = round;
     const newest = (await chainHeads.newest(tx, [organizationId], seenHeads)).get(organizationId);
     raise(newest?.finding);
     if (!newest?.head) return 0;
@@ -86,7 +88,7 @@ export function createWatch(
     const start = await startOf(round, organizationId, head.size - maxLinks);
     if (start) await verifyFrom(round, organizationId, start);
     verifiedTo.set(organizationId, head);
-    chainHeads.markSeen(organizationId, head);
+    if (isContinued) chainHeads.markSeen(organizationId, head);
     return start ? head.size - start.size : 0;
   };
 
@@ -216,8 +218,8 @@ export function createWatch(
   const checkTreeHeads = async ({ tx, keys, seenTreeHead }: Round) => {
     const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
     raise(lost ?? invalid);
-    if (row && !invalid) treeHeads.markSeen(row);
-    const newest = await treeLeaves.check(tx, !invalid);
+    if (row && !invalid && !lost) treeHeads.markSeen(row);
+    const newest = await treeLeaves.check(tx);
     raise(newest?.finding);
     const scan = await verifyTreeHeads(
       tx,
@@ -229,6 +231,7 @@ export function createWatch(
     if (scan.incomplete) treeLeaves.markIncomplete(scan.incomplete);
     lastTreeHead = scan.last;
     if (!(lost ?? invalid ?? newest ?? scan.finding)) alarm.clear(undefined);
+    return { isContinued: !lost };
   };
 
   const runInSnapshot = (processed: string, since: string, rowByRow: boolean) => {
@@ -240,11 +243,11 @@ export function createWatch(
       const { keys, finding: untrusted } = await keyring.trust(tx);
       if (untrusted) return alarm.raise(untrusted);
       const round = { tx, seenHeads, seenTreeHead, keys, cutoff, rowByRow };
-      await checkTreeHeads(round);
+      const { isContinued } = await checkTreeHeads(round);
       await checkSeenHeads(round);
       for (const organizationId of await findChainsGrownSince(tx, since)) grownChains.add(organizationId);
       await verifyOldChains(round);
-      await verifyGrownChains(round);
+      await verifyGrownChains({ ...round, isContinued });
     });
   };
 

@@ -30,3 +30,21 @@ export const readLeaves = (
         and tree between ${Math.min(...numbers)} and ${Math.max(...numbers)}`),
   );
 };
+
+/**
+ * The tree of a checkpoint, if its number is higher than that of the newest tree head. The BRIN index by time bounds the scan to the
+ * checkpoints since then. Without a tree head, the tree of any checkpoint.
+ */
+export async function findTreeAfter(
+  db: Queryable,
+  newest: Pick<TreeHead, 'number' | 'at'> | undefined,
+): Promise<number | undefined> {
+  const { number = 0, at = '-infinity' } = newest ?? {};
+  const found = await db.maybe<{ tree: number }>(
+    'audit.leaves.after',
+    prepared(sql`
+      select tree from audit_segments
+      where taken_at >= ${at}::timestamptz and taken_on >= ${newest ? at.slice(0, 10) : at}::date and tree > ${number} limit 1`),
+  );
+  return found?.tree;
+}

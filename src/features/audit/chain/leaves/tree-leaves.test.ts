@@ -62,12 +62,13 @@ describe('the first check of the tree heads', async () => {
       },
     };
     const treeLeaves = createTreeLeaves({
-      chainHeads: { droppedBefore: async () => undefined, lastSeen: () => undefined, markSeen() {} },
+      chainHeads: { dropped: async () => undefined, lastSeen: () => undefined, markSeen() {} },
+      treeHeads: { signatureFinding: async () => undefined },
     });
     await assert.rejects(treeLeaves.start(db), /connection was lost/);
     failsAt = 0;
     await treeLeaves.start(db);
-    assert.equal(await treeLeaves.check(db, true), undefined);
+    assert.equal(await treeLeaves.check(db), undefined);
     const [first, second] = leaves;
     assert.equal(leaves.filter((read) => read === first).length, 1);
     assert.equal(leaves.filter((read) => read === second).length, 2);

@@ -12,7 +12,13 @@ import type { ChainHeads } from '../chain-heads.ts';
 import { leafHash } from '../merkle.ts';
 import { leavesFinding, treeHeadFinding } from '../rules.ts';
 import { plainCheckpointText, statementHash, type TreeHeadRow } from '../statements.ts';
-import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from '../tree-heads-store.ts';
+import type { TreeHeads } from '../tree-heads.ts';
+import {
+  type DatedTreeHead,
+  highestTreeHeadThrough,
+  readTreeHeads,
+  readTreeHeadsBackwards,
+} from '../tree-heads-store.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 
 export interface IncompleteTree {
@@ -24,22 +30,25 @@ export interface IncompleteTree {
 }
 
 export interface TreeLeaves {
-  /** The newest incomplete tree after `after`, among the newest tree heads: those with about `maxLeaves` leaves. */
-  find(db: Queryable, after: number): Promise<IncompleteTree | undefined>;
   /**
-   * The first check, for a connection without locks: it can take a second. After an error, the next call continues. Later
-   * calls do nothing.
+   * The newest incomplete tree after `after`. It reuses earlier comparisons of this process: a checkpoint that is removed after them
+   * is missing from the chain, and the process has seen it. With `maxLeaves`, it compares only about so many leaves.
+   */
+  find(db: Queryable, after: number, maxLeaves?: number): Promise<IncompleteTree | undefined>;
+  /**
+   * For a connection without locks. The first call compares the newest tree heads, and can take a second. Each later call
+   * compares the next older part, until all are compared. After an error, the next call continues.
    */
   start(db: Queryable): Promise<void>;
-  /**
-   * The newest incomplete tree that this process knows. After the first call, a call compares only later tree heads, and the
-   * one that was incomplete. With `isSigned`, the newest tree head has a valid signature: then the compared checkpoints are
-   * marked as seen.
-   */
-  check(db: Queryable, isSigned: boolean): Promise<IncompleteTree | undefined>;
+  /** The newest incomplete tree that this process knows. Compares later tree heads, and the one that was incomplete. */
+  check(db: Queryable): Promise<IncompleteTree | undefined>;
+  /** The newest incomplete tree that this process knows, without I/O. */
+  known(): IncompleteTree | undefined;
+  /** Whether `start` has compared all tree heads. */
+  hasComparedAll(): boolean;
   /** A scan of older tree heads has found it. */
   markIncomplete(tree: IncompleteTree): void;
-  /** This process has committed them with all their leaves. */
+  /** This process has committed them with all their leaves, and marked the leaves as seen. */
   markWritten(heads: readonly TreeHeadRow[]): void;
   /** The first of these tree heads whose leaves are not those that it signs. */
   firstIncomplete(db: Queryable, heads: readonly DatedTreeHead[]): Promise<IncompleteTree | undefined>;
@@ -47,11 +56,10 @@ export interface TreeLeaves {
   gapFinding(db: Queryable, number: number, below: number | undefined): Promise<Finding | undefined>;
 }
 
-/** Less than half a second of work. */
-const maxLeaves = 50_000;
-const maxHeads = 10_000;
+/** The first part of `start`: less than half a second of work. */
+const firstPart = { heads: 10_000, leaves: 50_000 };
 const headsPerPage = 500;
-/** A bounded statement, and a bounded time between two statements. */
+/** A bounded statement, and a bounded time between two statements. Also each later part of `start`. */
 const leavesPerPart = 5_000;
 /** How many leaves are hashed before the check yields to the event loop. */
 const leavesPerYield = 500;
@@ -59,25 +67,39 @@ const noUpperBound = Number.MAX_SAFE_INTEGER;
 /** No event is later. */
 const unknownTime = '9999-12-31T23:59:59.999Z';
 const dayMs = 86_400_000;
+const unlimited = { heads: Number.POSITIVE_INFINITY, leaves: Number.POSITIVE_INFINITY };
 
-/** How far a scan is. */
-interface ScanProgress {
-  /** The lowest tree head that was compared. */
-  readonly above: DatedTreeHead | undefined;
-  /** The highest one. */
-  readonly through: number | undefined;
-  readonly headsLeft: number;
-  readonly leavesLeft: number;
+type LowestHead = Pick<DatedTreeHead, 'number' | 'at' | 'previous'>;
+
+/** These tree heads are complete and signed, and their leaves are marked as seen. */
+interface Compared {
+  readonly lowest: LowestHead;
+  readonly highest: TreeHeadRow;
+}
+
+/** The tree heads between two numbers that are not included. `above` is the one at `before`, if it was compared. */
+interface ScanBounds {
+  readonly after: number;
+  readonly before: number;
+  readonly above?: LowestHead | undefined;
+  readonly limits: { readonly heads: number; readonly leaves: number };
+}
+
+interface ScanResult {
+  readonly tree: IncompleteTree | undefined;
+  /** False when the limits ended it. */
+  readonly isEnd: boolean;
 }
 
 export function createTreeLeaves(deps: {
-  chainHeads: Pick<ChainHeads, 'droppedBefore' | 'lastSeen' | 'markSeen'>;
+  chainHeads: Pick<ChainHeads, 'dropped' | 'lastSeen' | 'markSeen'>;
+  treeHeads: Pick<TreeHeads, 'signatureFinding'>;
 }): TreeLeaves {
-  const { chainHeads } = deps;
-  let checkedThrough = 0;
+  const { chainHeads, treeHeads } = deps;
+  let compared: Compared | undefined;
   let known: IncompleteTree | undefined;
-  let started = false;
-  let startProgress: ScanProgress | undefined;
+  let isStarted = false;
+  let hasComparedAll = false;
 
   const markSeen = (leaf: StoredLeaf) => {
     const { organizationId, number, size, head, at } = leaf;
@@ -102,7 +124,7 @@ export function createTreeLeaves(deps: {
         continue;
       }
       // Retention keeps the day of the newest tree head, and drops the segments of that day.
-      droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
+      droppedBefore ??= (await chainHeads.dropped(db))?.before ?? '';
       if (head.takenOn >= droppedBefore) return { number: head.number, at: head.at, finding: problem };
     }
     return undefined;
@@ -112,14 +134,21 @@ export function createTreeLeaves(deps: {
 
   const gapFinding: TreeLeaves['gapFinding'] = async (db, number, below) => {
     if (number === (below ?? 0) + 1) return undefined;
-    const droppedBefore = await chainHeads.droppedBefore(db);
-    if (droppedBefore !== undefined) {
-      if (below === undefined) return undefined;
-      // If clocks differed, retention leaves gaps among the tree heads of its first days.
-      const firstDays = new Date(Date.parse(droppedBefore) + dayMs).toISOString().slice(0, 10);
-      if (number <= (await highestTreeHeadThrough(db, firstDays))) return undefined;
-    }
-    return finding('TREE_HEAD_MISSING', { number: number - 1 });
+    const dropped = await chainHeads.dropped(db);
+    const isDropped =
+      dropped?.throughTreeHead === undefined
+        ? dropped && (await isAmongFirst(db, dropped.before, number, below))
+        : number - 1 <= dropped.throughTreeHead;
+    return isDropped ? undefined : finding('TREE_HEAD_MISSING', { number: number - 1 });
+  };
+
+  /**
+   * An anchor of an earlier version does not say how many tree heads were dropped. If clocks differed, retention leaves gaps among
+   * those of its first days.
+   */
+  const isAmongFirst = async (db: Queryable, day: string, number: number, below: number | undefined) => {
+    const firstDays = new Date(Date.parse(day) + dayMs).toISOString().slice(0, 10);
+    return below === undefined || number <= (await highestTreeHeadThrough(db, firstDays));
   };
 
   /** The gap between the lowest tree head of a scan and the next one that is left. */
@@ -130,97 +159,165 @@ export function createTreeLeaves(deps: {
   };
 
   /**
-   * Newest first. Each names the one before it, so a valid signature of the newest covers all of them. Reports its progress
-   * after each part.
+   * Newest first. Each names the one before it, so the signature of the newest covers all of them. After a gap that retention left,
+   * the next one needs a valid signature. `onPart` gets each part that is complete.
    */
   const scan = async (
     db: Queryable,
-    { after, before, isSigned = false }: { after: number; before: number; isSigned?: boolean },
-    from: ScanProgress = { above: undefined, through: undefined, headsLeft: maxHeads, leavesLeft: maxLeaves },
-    onPart: (progress: ScanProgress) => void = () => {},
-  ) => {
-    let { above, through, headsLeft, leavesLeft } = from;
-    let isTrusted = isSigned;
+    { after, before, above: start, limits }: ScanBounds,
+    onPart: (above: LowestHead | undefined, part: readonly DatedTreeHead[]) => void,
+  ): Promise<ScanResult> => {
+    let above = start;
+    let { heads: headsLeft, leaves: leavesLeft } = limits;
     const incomplete = (number: number, at: string, problem: Finding) => ({
       tree: { number, at, finding: problem },
-      through,
+      isEnd: false,
     });
     while (headsLeft > 0 && leavesLeft > 0) {
-      const bounds = { before: above?.number ?? before, after, limit: headsPerPage };
-      const page = await readTreeHeadsBackwards(db, bounds);
-      through ??= page[0]?.number;
+      const page = await readTreeHeadsBackwards(db, {
+        before: above?.number ?? before,
+        after,
+        limit: headsPerPage,
+      });
       for (const part of partsOf(page, leavesPerPart)) {
+        const abovePart = above;
         for (const head of part) {
-          const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
+          const problem = treeHeadFinding(head, undefined) ?? (await linkFinding(db, head, above));
           if (problem) return incomplete(above ? above.number - 1 : head.number, (above ?? head).at, problem);
-          // Below a gap that retention left, the signature does not count.
-          if (above && head.number !== above.number - 1) isTrusted = false;
           above = head;
           leavesLeft -= head.size;
         }
-        const tree = await compare(db, part, isTrusted);
-        if (tree) return { tree, through };
+        const tree = await compare(db, part, true);
+        if (tree) return { tree, isEnd: false };
+        onPart(abovePart, part);
         headsLeft -= part.length;
-        onPart({ above, through, headsLeft, leavesLeft });
-        if (leavesLeft <= 0) return { tree: undefined, through };
+        if (leavesLeft <= 0) return { tree: undefined, isEnd: false };
       }
       if (page.length < headsPerPage) {
         const lowest = above?.number ?? before;
         const missing = lowest === noUpperBound ? undefined : await gapBelow(db, lowest, after);
         return missing
           ? incomplete(lowest - 1, above?.at ?? unknownTime, missing)
-          : { tree: undefined, through };
+          : { tree: undefined, isEnd: true };
       }
     }
-    return { tree: undefined, through };
+    return { tree: undefined, isEnd: false };
   };
 
-  /** `above` names the tree head before it. */
-  const linkFinding = async (db: Queryable, head: DatedTreeHead, above: DatedTreeHead) => {
-    if (head.number < above.number - 1) return gapFinding(db, above.number, head.number);
-    return above.previous === statementHash(head.signed)
-      ? undefined
-      : finding('TREE_HEAD_NOT_FOLLOWING', { number: above.number });
+  /** `above` names the tree head before it; without that, a trusted key has signed it. */
+  const linkFinding = async (db: Queryable, head: DatedTreeHead, above: LowestHead | undefined) => {
+    if (above && head.number < above.number - 1) {
+      const missing = await gapFinding(db, above.number, head.number);
+      if (missing) return missing;
+    } else if (above)
+      return above.previous === statementHash(head.signed)
+        ? undefined
+        : finding('TREE_HEAD_NOT_FOLLOWING', { number: above.number });
+    return treeHeads.signatureFinding(db, head);
+  };
+
+  /** Later tree heads than those that were compared. */
+  const scanNewer = async (db: Queryable, after: number, limits: ScanBounds['limits']) => {
+    let newest: TreeHeadRow | undefined;
+    const from = compared;
+    if (from) {
+      const [next] = await readTreeHeads(db, from.highest.number, 1);
+      if (!next) return { tree: undefined, isEnd: true };
+      const lost = lostFinding(from.highest, next);
+      if (lost) return { tree: { number: next.number, at: next.at, finding: lost }, isEnd: false };
+    }
+    const result = await scan(db, { after, before: noUpperBound, limits }, (above, part) => {
+      newest ??= part[0];
+      const [lowest, highest] = [part.at(-1), part[0]];
+      if (from || !lowest || !highest) return;
+      if (!compared) compared = { lowest, highest };
+      else extendDown(above, lowest);
+    });
+    const isLater = newest && compared && newest.number > compared.highest.number;
+    if (from && compared && isLater && result.isEnd && after <= compared.highest.number)
+      compared = { ...compared, highest: newest as TreeHeadRow };
+    return result;
+  };
+
+  /** Earlier ones, down to `after`. */
+  const scanOlder = async (
+    db: Queryable,
+    after: number,
+    limits: ScanBounds['limits'],
+  ): Promise<ScanResult> => {
+    if (!compared) return { tree: undefined, isEnd: false };
+    const { lowest } = compared;
+    return scan(db, { after, before: lowest.number, above: lowest, limits }, (above, part) =>
+      extendDown(above, part.at(-1)),
+    );
+  };
+
+  /** Another scan may have moved on meanwhile. */
+  const extendDown = (above: LowestHead | undefined, lowest: LowestHead | undefined) => {
+    if (compared && lowest && above?.number === compared.lowest.number) compared = { ...compared, lowest };
+  };
+
+  const compareOlder = async (db: Queryable, limits: ScanBounds['limits']) => {
+    const { tree, isEnd } = await scanOlder(db, 0, limits);
+    if (tree) markIncomplete(tree);
+    hasComparedAll ||= isEnd;
+  };
+
+  const markIncomplete = (tree: IncompleteTree) => {
+    if (!known || known.number <= tree.number) known = tree;
   };
 
   return {
-    async find(db, after) {
-      return (await scan(db, { after, before: noUpperBound })).tree;
+    async find(db, after, maxLeaves = Number.POSITIVE_INFINITY) {
+      const limits = { ...unlimited, leaves: maxLeaves };
+      const { tree } = await scanNewer(db, Math.max(after, compared?.highest.number ?? 0), limits);
+      if (tree || !compared || compared.lowest.number <= after + 1) return tree;
+      return (await scanOlder(db, after, limits)).tree;
     },
     firstIncomplete,
     gapFinding,
-    markIncomplete(tree) {
-      if (!known || known.number < tree.number) known = tree;
-    },
+    markIncomplete,
+    known: () => known,
+    hasComparedAll: () => hasComparedAll,
     markWritten(heads) {
       const [first, last] = [heads.at(0), heads.at(-1)];
-      if (first && last && first.number === checkedThrough + 1) checkedThrough = last.number;
+      if (!first || !last) return;
+      if (compared && first.number === compared.highest.number + 1) compared = { ...compared, highest: last };
+      if (!compared && first.number === 1) compared = { lowest: first, highest: last };
     },
     async start(db) {
-      if (started) return;
-      const bounds = { after: checkedThrough, before: noUpperBound };
-      const { tree, through } = await scan(db, bounds, startProgress, (progress) => {
-        startProgress = progress;
-      });
-      started = true;
-      startProgress = undefined;
-      checkedThrough = Math.max(checkedThrough, through ?? 0);
-      known = tree ?? known;
+      if (hasComparedAll) return;
+      if (isStarted || compared) {
+        // A finding stays until it is resolved. Then the next older part follows.
+        if (!known) await compareOlder(db, isStarted ? { ...unlimited, leaves: leavesPerPart } : firstPart);
+        isStarted = true;
+        return;
+      }
+      const { tree, isEnd } = await scanNewer(db, 0, firstPart);
+      isStarted = true;
+      if (tree) markIncomplete(tree);
+      hasComparedAll = isEnd;
     },
-    async check(db, isSigned) {
+    async check(db) {
       if (known) {
         const { number } = known;
-        known = (await scan(db, { after: number - 1, before: number + 1 })).tree;
+        const bounds = { after: number - 1, before: number + 1, limits: unlimited };
+        known = (await scan(db, bounds, () => {})).tree;
         // It was restored. An older one may be incomplete, too.
-        if (!known) checkedThrough = 0;
+        if (!known && !hasComparedAll) await compareOlder(db, firstPart);
       }
-      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound, isSigned });
-      checkedThrough = Math.max(checkedThrough, through ?? 0);
-      known = tree ?? known;
+      const { tree } = await scanNewer(db, compared?.highest.number ?? 0, compared ? unlimited : firstPart);
+      if (tree) markIncomplete(tree);
       return known;
     },
   };
 }
+
+/** Another process continued from before the highest one that was compared. */
+const lostFinding = ({ number, signed }: TreeHeadRow, next: TreeHeadRow): Finding | undefined =>
+  next.number === number + 1 && next.previous !== statementHash(signed)
+    ? finding('TREE_HEAD_LOST', { number })
+    : undefined;
 
 /** The chain ends before an incomplete tree: the missing checkpoint may be its own. */
 export const endFinding = (
