@@ -11,7 +11,7 @@ import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { groupFiles } from './support/groups.ts';
 import { createReport } from './support/report.ts';
-import { selectFiles } from './support/selection.ts';
+import { opensPages, selectFiles } from './support/selection.ts';
 
 const started = performance.now();
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
@@ -37,10 +37,12 @@ const postgres = await startEmbeddedPostgres({
   database: 'template_countersign',
   settings: { fsync: 'off', max_connections: '200' },
 });
+let browser: Awaited<ReturnType<typeof startBrowser>>;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     stopping.abort();
+    await browser?.close().catch(() => {});
     await postgres.stop().catch(() => {});
     rmSync(folder, { recursive: true, force: true });
     process.exit(130);
@@ -57,6 +59,7 @@ try {
     JWT_PUBLIC_KEY: publicPem,
   };
   await migrateTemplate(env);
+  browser = await startBrowser();
   exitCode = await runTests({
     ...process.env,
     TEST_POSTGRES_URL: postgres.url,
@@ -65,15 +68,24 @@ try {
     TEST_SKIPS: skips,
     TEST_PORTS: ports,
     TEST_REPETITIONS: process.argv.includes('--extended') ? 'many' : (process.env.TEST_REPETITIONS ?? 'few'),
+    ...(browser && { TEST_BROWSER: browser.wsEndpoint() }),
     NODE_ENV: 'test',
   });
 } finally {
+  await browser?.close();
   await postgres.stop();
   exitCode = Math.max(exitCode, reportSkips());
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(`${files.length} test files in ${Math.round((performance.now() - started) / 1000)} s`);
 process.exit(exitCode);
+
+/** One for all files that open pages. */
+async function startBrowser() {
+  if (!files.some(opensPages)) return undefined;
+  const support = await import('./support/browser.ts');
+  return support.startBrowser((reason) => console.error(`✖ ${reason}`));
+}
 
 async function migrateTemplate(env: Record<string, string>) {
   const { createApp } = await import('../src/app.ts');

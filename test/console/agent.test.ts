@@ -1,7 +1,14 @@
 /** One agent in the console: its tabs and its actions. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertFits,
+  browserTest,
+  contentOf,
+  goTo,
+  settle,
+  startConsole,
+} from '../support/console.ts';
 import { createAgentFixture, dialogOf, openMenu, openTab } from '../support/scenarios/console-agents.ts';
 
 const server = await startConsole();
@@ -228,7 +235,7 @@ browserTest('a scaffold in a language of choice', async (t) => {
     dialogOf(page).getByRole('button', { name: 'Download' }).click(),
   ]);
   assert.match(download.suggestedFilename(), /\.zip$/);
-  const archive = await readFile(await download.path());
+  const archive = await contentOf(download);
   assert.equal(archive.subarray(0, 2).toString(), 'PK');
   assert.ok(archive.includes('go.mod'));
 });
@@ -251,36 +258,32 @@ browserTest('hostile text in every field is text, at every width', async (t) => 
     scopes: [`<script>alert(1)</script>${'s'.repeat(39)}`],
   });
   await send('PATCH', `/agents/${agentId}`, { owner: `${owner}2` });
-  for (const width of [360, 1440]) {
-    const page = await server.open(t, '/agents', { as: admin, width });
-    await page
-      .getByText(owner.replace(/[\u202E\u2066]/g, '␣'), { exact: false })
-      .first()
-      .waitFor();
-    await assertNoSidewaysScroll(page);
-    for (const tab of ['identity', 'credentials', 'access', 'delegations', 'activity']) {
-      await page.goto(`/console/agents/${agentId}?tab=${tab}`);
-      await page.getByRole('heading', { level: 1, name: email.slice(0, 40) }).waitFor();
-      await page
-        .getByRole('tabpanel')
-        .getByRole('status', { name: /Loading/ })
-        .first()
-        .waitFor({ state: 'detached' });
-      await assertNoSidewaysScroll(page);
-      assert.equal(await page.locator('main img, main b > b, main script').count(), 0);
-    }
-    await page.goto(`/console/agents/${agentId}?tab=access`);
-    await page.getByRole('button', { name: /^Change the grant/ }).click();
-    await dialogOf(page).getByText(hostile, { exact: false }).first().waitFor();
-    await assertNoSidewaysScroll(page);
-    assert.doesNotMatch(await page.title(), /hacked/);
-    await page.keyboard.press('Escape');
-    await page.goto(`/console/agents?q=${encodeURIComponent(hostile)}`);
-    await page
-      .getByRole('heading', { name: 'No agents match' })
-      .or(page.getByRole('row').nth(1))
-      .first()
-      .waitFor();
-    assert.doesNotMatch(await page.title(), /hacked/);
+  const widths = [360, 1440];
+  const page = await server.open(t, '/agents', { as: admin });
+  await page
+    .getByText(owner.replace(/[\u202E\u2066]/g, '␣'), { exact: false })
+    .first()
+    .waitFor();
+  await assertFits(page, widths);
+  await page.goto(`/console/agents/${agentId}`);
+  for (const tab of ['identity', 'credentials', 'access', 'delegations', 'activity']) {
+    await goTo(page, `/agents/${agentId}?tab=${tab}`);
+    await page.getByRole('heading', { level: 1, name: email.slice(0, 40) }).waitFor();
+    await page.getByRole('tab', { name: tab, selected: true }).waitFor();
+    await settle(page);
+    await assertFits(page, widths);
+    assert.equal(await page.locator('main img, main b > b, main script').count(), 0);
   }
+  await openTab(page, 'Access');
+  await page.getByRole('button', { name: /^Change the grant/ }).click();
+  await dialogOf(page).getByText(hostile, { exact: false }).first().waitFor();
+  await assertFits(page, widths);
+  assert.doesNotMatch(await page.title(), /hacked/);
+  await page.goto(`/console/agents?q=${encodeURIComponent(hostile)}`);
+  await page
+    .getByRole('heading', { name: 'No agents match' })
+    .or(page.getByRole('row').nth(1))
+    .first()
+    .waitFor();
+  assert.doesNotMatch(await page.title(), /hacked/);
 });

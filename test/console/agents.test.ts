@@ -1,9 +1,8 @@
 /** The agents of an organization in the console: the list, registering, and the way from there to suspending. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { assertAccessible, browserTest, startConsole, tabTo } from '../support/console.ts';
+import { assertAccessible, browserTest, contentOf, startConsole, tabTo } from '../support/console.ts';
 import {
   choice,
   createAgentFixture,
@@ -52,7 +51,7 @@ browserTest('from registering an agent to suspending it', async (t) => {
   await dialogOf(page).getByText(`--data-urlencode 'client_secret=${clientSecret}'`).waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download .env' }).click();
-  const env = await readFile(await (await downloading).path(), 'utf8');
+  const env = (await contentOf(await downloading)).toString();
   const agentId = /CLIENT_ID=(.+)/.exec(env)?.[1] ?? '';
   assert.equal(
     env,
@@ -247,13 +246,18 @@ browserTest(
     await assertKept();
     await page.unroute(`**${api}/agents`);
 
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
     await page.route(`**${api}/agents`, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      asked.resolve();
+      await answer.promise;
       await route.continue();
     });
     await field(page, 'E-mail address').fill('slow@talent.example');
     await dialogOf(page).getByRole('button', { name: 'Register agent' }).click();
+    await asked.promise;
     assert.equal(await field(page, 'Owner').inputValue(), values.owner);
+    answer.resolve();
     await heading(page, 'slow@talent.example');
   },
 );

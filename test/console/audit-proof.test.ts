@@ -295,7 +295,8 @@ describe('something moved', () => {
       `update audit_events a set ${column} = b.${column} from audit_events b
        where (a.event_id, b.event_id) in ((${eventAt(30)}, ${eventAt(50)}), (${eventAt(50)}, ${eventAt(30)}))`,
     );
-  for (const column of ['agent_id', 'metadata']) finds(`two values swapped: ${column}`, () => swap(column));
+  for (const column of ['agent_id', 'metadata'])
+    finds(`two values swapped: ${column}`, () => swap(column), 'EVENT_CHANGED');
   finds('two texts swapped', async () => {
     await asAttacker(
       `update audit_events set canonical = ${canonical} where event_id in (${eventAt(30)}, ${eventAt(50)})`,

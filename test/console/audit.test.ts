@@ -1,7 +1,6 @@
 /** The audit page in a browser: the log, its filters and details, the live tail, and verification that needs no server's word. */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { createStatementReader, describePublicKey } from '../../src/adapters/keys/keys.ts';
 import { verifyExport } from '../../src/features/audit/verify/offline.ts';
@@ -9,6 +8,7 @@ import {
   assertAccessible,
   assertNoSidewaysScroll,
   browserTest,
+  contentOf,
   startConsole,
   tabTo,
 } from '../support/console.ts';
@@ -177,34 +177,12 @@ browserTest(
 
 const eventAt = (organizationId: string, sequence: number) =>
   `(select event_id from ${auditLinks} l where organization_id = '${organizationId}' and sequence = ${sequence})`;
-const columns =
-  'event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, appended_in, seal';
-
+/** `audit-proof.test.ts` has the others. */
 const tamperings: Record<string, { tamper(organizationId: string): Promise<unknown>; says: RegExp }> = {
   'an event edited': {
     tamper: (id) =>
       attacker.run(`update audit_events set outcome = 'failure' where event_id = ${eventAt(id, 5)}`),
     says: /Position 5: The event was changed.*EVENT_CHANGED/s,
-  },
-  'an event deleted': {
-    tamper: (id) => attacker.run(`delete from audit_events where event_id = ${eventAt(id, 6)}`),
-    says: /Position 6: The event was deleted/,
-  },
-  'an event inserted': {
-    tamper: (id) =>
-      attacker.run(
-        `insert into audit_events (${columns}) select ${columns.replace('event_id', 'gen_random_uuid()')}
-         from audit_events where event_id = ${eventAt(id, 7)}`,
-      ),
-    says: /not in the chain: this service did not record it/,
-  },
-  'two events swapped': {
-    tamper: (id) =>
-      attacker.run(
-        `update audit_events a set agent_id = b.agent_id from audit_events b
-         where (a.event_id, b.event_id) in ((${eventAt(id, 5)}, ${eventAt(id, 8)}), (${eventAt(id, 8)}, ${eventAt(id, 5)}))`,
-      ),
-    says: /Position 5: The event was changed/,
   },
   'the whole chain computed again': {
     tamper: async (id) => {
@@ -382,7 +360,7 @@ browserTest('checkpoints: a list, and each as a file to keep', async (t) => {
   await first.click();
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download' }).click();
-  const file = JSON.parse(await readFile(await (await downloading).path(), 'utf8'));
+  const file = JSON.parse((await contentOf(await downloading)).toString());
   assert.ok(file.signed && file.inclusion.proof);
 });
 
@@ -394,7 +372,7 @@ browserTest('the export is the file that `countersign audit verify` reads', asyn
   await page.getByRole('button', { name: 'Export', exact: true }).click();
   const download = await downloading;
   assert.match(download.suggestedFilename(), new RegExp(`^audit-${organizationId}-.*\\.jsonl$`));
-  const text = await readFile(await download.path(), 'utf8');
+  const text = (await contentOf(download)).toString();
   const { JWT_PUBLIC_KEY } = environment(server.databaseUrl);
   const roots = [await describePublicKey(createPublicKey(JWT_PUBLIC_KEY))];
   const lines = (async function* () {
@@ -453,7 +431,7 @@ browserTest('everything is reached with the keyboard', async (t) => {
   await tabTo(page, rows(page).first());
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'The event as JSON' }).waitFor();
-  await tabTo(page, page.getByRole('button', { name: 'Close details' }), 200);
+  await tabTo(page, page.getByRole('button', { name: 'Close details' }));
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'The event as JSON' }).waitFor({ state: 'detached' });
 });

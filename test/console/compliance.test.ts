@@ -1,7 +1,12 @@
 /** Compliance in a browser: controls with evidence, report, export. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  browserTest,
+  contentOf,
+  startConsole,
+} from '../support/console.ts';
 import { createTenant } from '../support/scenarios/plans.ts';
 
 const server = await startConsole({ MULTI_TENANT: 'true' });
@@ -51,7 +56,7 @@ browserTest('exports report, controls and cards as files', async (t) => {
       page.waitForEvent('download'),
       page.getByRole('menuitem', { name: item, exact: true }).click(),
     ]);
-    assert.ok(check(JSON.parse(await readFile(await download.path(), 'utf8'))), item);
+    assert.ok(check(JSON.parse((await contentOf(download)).toString())), item);
   }
 });
 

@@ -2,31 +2,55 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Route } from 'playwright-core';
-import { assertNoSidewaysScroll, browserTest, settle, startConsole } from '../support/console.ts';
+import type { Page } from 'playwright-core';
+import { assertNoSidewaysScroll, browserTest, goTo, settle, startConsole } from '../support/console.ts';
 import { fillConsole } from '../support/scenarios/console-pages.ts';
+import { tabOrder } from '../support/tab-order.ts';
 
 const server = await startConsole({ MULTI_TENANT: 'true' });
 const { organizationId, pages } = await fillConsole(server);
 const api = '**/console/api/v1/**';
-const isEventStream = (route: Route) => new URL(route.request().url()).pathname.endsWith('/events');
 
-browserTest('loaded: no sideways scrolling at 360 px and 4K, no request per row', async (t) => {
-  const page = await server.open(t, '/settings');
+/** Each control with its problem: no place in the tab order, or no sign of the focus. */
+const findKeyboardProblems = (page: Page) =>
+  page.evaluate<string[]>(`(() => {
+    const stops = ${tabOrder};
+    const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex="0"]')].filter(
+      (element) =>
+        element.tabIndex >= 0 && !element.disabled && element.checkVisibility({ visibilityProperty: true, opacityProperty: false }) &&
+        !(element.type === 'radio' && !element.checked) && !element.closest('[aria-hidden="true"], [inert]'));
+    const unreached = controls.filter((element) => !stops.includes(element)).map((element) => ['no stop', element]);
+    const unseen = stops.flatMap((element) => {
+      element.focus({ focusVisible: true, preventScroll: true });
+      if (!element.isConnected) return [];
+      if (document.activeElement !== element) return [['takes no focus', element]];
+      const shown = [element, element.parentElement].some((one) => {
+        const { outlineStyle, boxShadow } = getComputedStyle(one ?? document.body);
+        return outlineStyle !== 'none' || boxShadow !== 'none';
+      });
+      // A field has another border, a link of the graph a thicker line.
+      return shown || element.matches('input, textarea, g') ? [] : [['no visible focus', element]];
+    });
+    document.activeElement?.blur();
+    return [...unreached, ...unseen].map(([problem, element]) => problem + ': ' + element.outerHTML.slice(0, 300));
+  })()`);
+
+browserTest('loaded: no sideways scrolling, no request per row, all controls by keyboard', async (t) => {
+  const page = await server.open(t, '/settings', { width: 1440, height: 900 });
   await settle(page);
   for (const [name, path] of Object.entries(pages)) {
     const requests: string[] = [];
     const note = (request: { url(): string }) =>
       request.url().includes('/api/v1/') && requests.push(request.url());
     page.on('request', note);
-    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`/console${path}`);
     await settle(page);
     page.off('request', note);
     // Lists show 20 to 50 rows.
     assert.ok(requests.length <= 10, `${name}: ${requests.join('\n')}`);
     assert.equal(await page.getByText('could not be loaded').count(), 0, name);
-    for (const width of [360, 3840]) {
+    assert.deepEqual(await findKeyboardProblems(page), [], name);
+    for (const width of [360, 3840, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       await settle(page);
       await assertNoSidewaysScroll(page).catch((error) => assert.fail(`${name}: ${error.message}`));
@@ -34,43 +58,46 @@ browserTest('loaded: no sideways scrolling at 360 px and 4K, no request per row'
   }
 });
 
-browserTest('slow: every page says that it loads', async (t) => {
-  const page = await server.open(t, '/settings');
-  await settle(page);
-  // Until the answer is given up with the page.
-  await page.route(api, (route) => (isEventStream(route) ? route.continue() : undefined));
-  for (const [name, path] of Object.entries(pages)) {
-    await page.goto(`/console${path}`);
-    await page
-      .getByRole('status', { name: /^Loading/ })
-      .first()
-      .waitFor()
-      .catch(() => assert.fail(`${name}: no loading state`));
-  }
-});
-
-browserTest('failing: every page shows the message of the API and the request id', async (t) => {
-  const page = await server.open(t, '/settings');
-  await settle(page);
-  await page.route(api, (route) =>
-    isEventStream(route)
-      ? route.continue()
-      : route.fulfill({
+browserTest(
+  'slow and then failing: every page says that it loads, and shows the message and the request id',
+  async (t) => {
+    // Without answers of an earlier page in its cache.
+    const page = await server.open(t, '/no/such/page');
+    await settle(page);
+    let fail = () => {};
+    let failing = Promise.resolve();
+    await page.route(api, async (route) => {
+      if (new URL(route.request().url()).pathname.endsWith('/events')) return route.continue();
+      await failing;
+      await route
+        .fulfill({
           status: 500,
           headers: { 'x-request-id': 'req-everywhere' },
           json: { code: 'INTERNAL_SERVER_ERROR', message: 'Something failed.' },
-        }),
-  );
-  for (const [name, path] of Object.entries(pages)) {
-    await page.goto(`/console${path}`);
-    const alert = page.getByRole('alert').filter({ hasText: 'Something failed.' }).first();
-    await alert
-      .getByText('req-everywhere')
-      .waitFor()
-      .catch(() => assert.fail(`${name}: no error state`));
-    await alert.getByRole('button', { name: 'Try again' }).waitFor();
-  }
-});
+        })
+        // The page that asked is gone.
+        .catch(() => {});
+    });
+    for (const [name, path] of Object.entries(pages)) {
+      await goTo(page, '/no/such/page');
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+      failing = new Promise((resolve) => (fail = resolve));
+      await goTo(page, path);
+      await page
+        .getByRole('status', { name: /^Loading/ })
+        .first()
+        .waitFor()
+        .catch(() => assert.fail(`${name}: no loading state`));
+      fail();
+      const alert = page.getByRole('alert').filter({ hasText: 'Something failed.' }).first();
+      await alert
+        .getByText('req-everywhere')
+        .waitFor()
+        .catch(() => assert.fail(`${name}: no error state`));
+      await alert.getByRole('button', { name: 'Try again' }).waitFor();
+    }
+  },
+);
 
 browserTest('without any scope: no permission, or what is public to each agent; nothing fails', async (t) => {
   const none = await server.agent({ organization_id: organizationId, allowedScopes: [] });
@@ -79,50 +106,15 @@ browserTest('without any scope: no permission, or what is public to each agent; 
   // The list has the own delegations, and the one of others does not exist.
   const open = ['compliance', 'delegations', 'marketplace', 'usage', 'usage by agent'];
   for (const [name, path] of Object.entries(pages)) {
-    await page.goto(`/console${path}`);
+    await goTo(page, '/no/such/page');
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await goTo(page, path);
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor({ state: 'detached' });
     await settle(page);
     const refusal = page.getByRole('heading', { name: 'You have no permission to see this' }).first();
     if (name === 'delegation') await page.getByText('This delegation could not be loaded').waitFor();
     else if (open.includes(name)) assert.equal(await page.getByText('could not be loaded').count(), 0, name);
     else await refusal.waitFor().catch(() => assert.fail(`${name}: no refusal`));
-  }
-});
-
-/** What a person without a mouse can use: visible, enabled, and no part of a group whose arrow keys lead to it. */
-const controls = `[...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex="0"]')].filter(
-  (element) =>
-    element.tabIndex >= 0 && !element.disabled && element.checkVisibility({ visibilityProperty: true, opacityProperty: false }) &&
-    !(element.type === 'radio' && !element.checked) && !element.closest('[aria-hidden="true"], [inert]'))`;
-
-const maxTabs = 500;
-
-browserTest('keyboard: Tab reaches every control, and each shows that it has the focus', async (t) => {
-  const page = await server.open(t, '/settings', { width: 1440 });
-  for (const [name, path] of Object.entries(pages)) {
-    await page.goto(`/console${path}`);
-    await settle(page);
-    await page.evaluate(`void (window.left = new Set(${controls}))`);
-    // The names of agents, which load on their own, are links between them.
-    for (let step = 0; step < maxTabs; step += 1) {
-      await page.keyboard.press('Tab');
-      const problem = await page.evaluate<string | number>(`(() => {
-        const element = document.activeElement;
-        window.left.delete(element);
-        const shown = [element, element?.parentElement].some((one) => {
-          const { outlineStyle, boxShadow } = getComputedStyle(one ?? document.body);
-          return outlineStyle !== 'none' || boxShadow !== 'none';
-        });
-        // A field has another border, a link of the graph a thicker line.
-        const isField = element?.matches('input, textarea, g');
-        return shown || isField || element === document.body || element === null ? window.left.size : element.outerHTML.slice(0, 300);
-      })()`);
-      assert.equal(typeof problem, 'number', `${name}: no visible focus: ${problem}`);
-      if (problem === 0) break;
-    }
-    const unreached = await page.evaluate<string[]>(
-      `[...window.left].filter((one) => one.isConnected).map((one) => one.outerHTML.slice(0, 200))`,
-    );
-    assert.deepEqual(unreached, [], name);
   }
 });
 

@@ -8,9 +8,11 @@ import {
   assertAccessible,
   assertNoSidewaysScroll,
   browserTest,
+  pressTo,
+  settle,
   startConsole,
-  tabTo,
 } from '../support/console.ts';
+import { tabOrder } from '../support/tab-order.ts';
 
 const server = await startConsole();
 const { operator } = server;
@@ -137,7 +139,7 @@ browserTest('360 px: nothing scrolls sideways, and the navigation opens and clos
   assert.equal(await navigation.isVisible(), false);
   await page.getByRole('button', { name: 'Open navigation' }).click();
   await navigation.waitFor();
-  await assertAccessible(page);
+  await assertAccessible(page, { whole: true });
   await assertNoSidewaysScroll(page);
   await navigation.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('button', { name: 'Close navigation' }).click();
@@ -158,19 +160,19 @@ browserTest(
   'keyboard only: sign in, skip the navigation, open and leave the palette, sign out',
   async (t) => {
     const page = await server.open(t, '/', { as: null });
-    await tabTo(page, page.getByLabel('Client ID'));
+    await pressTo(page, page.getByLabel('Client ID'));
     await page.keyboard.type(operator.clientId);
     await page.keyboard.press('Tab');
     await page.keyboard.type(operator.clientSecret);
     await page.keyboard.press('Enter');
     await overview(page).waitFor();
-    await tabTo(page, page.getByRole('link', { name: 'Skip to content' }));
+    await pressTo(page, page.getByRole('link', { name: 'Skip to content' }));
     await page.keyboard.press('Enter');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('combobox').waitFor({ state: 'hidden' });
-    await tabTo(page, accountMenu(page), 200);
+    await pressTo(page, accountMenu(page), 'Tab', 200);
     const outline = await accountMenu(page).evaluate(
       (element) => element.ownerDocument.defaultView.getComputedStyle(element).outlineStyle,
     );
@@ -178,11 +180,35 @@ browserTest(
     await page.keyboard.press('Enter');
     const signOut = page.getByRole('menuitem', { name: 'Sign out' });
     await signOut.waitFor();
-    await tabTo(page, signOut, 6, 'ArrowDown');
+    await pressTo(page, signOut, 'ArrowDown', 6);
     await page.keyboard.press('Enter');
     await signInTitle(page).waitFor();
   },
 );
+
+browserTest('the tab order that other tests read is the order of real keys', async (t) => {
+  const page = await server.open(t, '/usage');
+  for (const place of ['a page', 'a dialog']) {
+    if (place === 'a dialog') {
+      await page.goto('/console/agents?register=1');
+      await page.getByRole('dialog').waitFor();
+    }
+    await settle(page);
+    const count = await page.evaluate<number>(`(window.stops = ${tabOrder}).length`);
+    const pressed: number[] = [];
+    // A field for a date has several stops, and after the last element comes the page itself.
+    for (let step = 0; step < 3 * count && new Set(pressed).size < count; step += 1) {
+      await page.keyboard.press('Tab');
+      const index = await page.evaluate<number>('stops.indexOf(document.activeElement)');
+      const isBody = await page.evaluate<boolean>('document.activeElement === document.body');
+      if (!isBody && index !== pressed.at(-1)) pressed.push(index);
+    }
+    const first = pressed[0] ?? 0;
+    const read = Array.from({ length: count }, (_, index) => (first + index) % count);
+    assert.ok(count > 10, `${count}`);
+    assert.deepEqual(pressed, read, place);
+  }
+});
 
 browserTest('palette: pages by name, agents by the search of the server, arrow keys and Enter', async (t) => {
   const { agentId } = await server.agent({ email: 'palette-target@example.com' });
@@ -213,7 +239,7 @@ browserTest('palette: pages by name, agents by the search of the server, arrow k
 browserTest('an address that is no page: a page of the console says so', async (t) => {
   const page = await server.open(t, '/no/such/page');
   await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
-  await assertAccessible(page);
+  await assertAccessible(page, { whole: true });
   await page.getByRole('link', { name: 'Go to the overview' }).click();
   await overview(page).waitFor();
 });
@@ -318,15 +344,17 @@ browserTest('hostile names in the shell are shown as text', async (t) => {
   const agent = await server.agent(
     organization.status === 201 ? { organization_id: organization.json.organizationId } : {},
   );
+  const page = await server.open(t, '/', { as: agent });
+  await overview(page).waitFor();
   for (const width of [1280, 360]) {
-    const page = await server.open(t, '/', { as: agent, width });
-    await overview(page).waitFor();
+    await page.setViewportSize({ width, height: 800 });
     await accountMenu(page).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
     assert.equal(await page.locator('img[src="x"]').count(), 0);
     await assertNoSidewaysScroll(page);
     if (organization.status === 201)
       await page.getByText('<img src=x onerror=alert(1)> ␣gnp.exe').first().waitFor();
+    await page.keyboard.press('Escape');
   }
 });
 

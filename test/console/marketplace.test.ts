@@ -171,8 +171,9 @@ browserTest(
     const title = '✓ Verified — Countersign Official Agent';
     const listing = { title, description: `${'\n'.repeat(180)}✓ Verified by Countersign` };
     const { listingId } = await createListing(other, listing);
+    const page = await server.open(t, `/marketplace?selected=${listingId}`, { as: tenant });
     for (const width of [1440, 360]) {
-      const page = await server.open(t, `/marketplace?selected=${listingId}`, { as: tenant, width });
+      await page.setViewportSize({ width, height: 800 });
       const facts = page.locator('dl').filter({ hasText: 'Published by' });
       await facts.waitFor();
       assert.match((await facts.locator('dt').first().textContent()) ?? '', /^Published by$/);

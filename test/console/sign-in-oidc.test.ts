@@ -101,9 +101,10 @@ browserTest('two organizations of one name: the slug, the first visit, and a way
   const own = await invite();
   const subject = own.person.subject;
   const imitation = await invite({ subject }, 'Talent', { isNew: true });
+  const page = await open(t, '/audit');
+  await logIn(page, subject);
   for (const width of [1280, 360]) {
-    const page = await server.open(t, '/audit', { as: null, width, allow });
-    await logIn(page, subject);
+    await page.setViewportSize({ width, height: 800 });
     await page.getByRole('region', { name: `Talent (${own.slug})` }).waitFor();
     const theirs = page.getByRole('region', { name: `Talent (${imitation.slug})` });
     await theirs.getByText('You have never signed in to this organization.').waitFor();

@@ -1,8 +1,13 @@
 /** Usage and plan in a browser: charts and their tables, grouping by agent, export, limits, upgrade and cancellation. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  browserTest,
+  contentOf,
+  startConsole,
+} from '../support/console.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
 
 const server = await startConsole({ MULTI_TENANT: 'true', BILLING_ALLOW_EMBEDDED: 'true' });
@@ -128,7 +133,7 @@ browserTest('exports the period as CSV and JSON lines', async (t) => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: button }).click(),
     ]);
-    const text = await readFile(await download.path(), 'utf8');
+    const text = (await contentOf(download)).toString();
     assert.match(text, pattern);
     assert.match(text, /webhook_deliveries/);
     assert.match(download.suggestedFilename(), /^usage-\d{4}-\d{2}-\d{2}-\d{4}-\d{2}-\d{2}\.(csv|jsonl)$/);

@@ -1,13 +1,7 @@
 /** The Webhooks pages in a browser, with real receivers on loopback. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import {
-  assertAccessible,
-  assertNoSidewaysScroll,
-  browserTest,
-  startConsole,
-  tabTo,
-} from '../support/console.ts';
+import { assertAccessible, assertFits, browserTest, startConsole, tabTo } from '../support/console.ts';
 import { type RequestHandler, startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
 import { createResourceClient } from '../support/scenarios/resources/resources.ts';
 
@@ -300,13 +294,13 @@ browserTest('hostile and long texts are text, in both widths', async (t) => {
   const owner = await tenant();
   const long = `https://receiver.example/${'x'.repeat(2_000)}`;
   const { id } = await subscribe(owner, long, `${hostile} ${'n'.repeat(200)}`, ['*']);
+  const page = await server.open(t, '/webhooks', { as: owner });
+  await page.getByRole('link', { name: /<img src=x/ }).waitFor();
+  await assertFits(page, [360, 1440]);
+  await page.goto(`/console/webhooks/${id}`);
+  await page.getByRole('heading', { name: /<img src=x/, level: 1 }).waitFor();
   for (const width of [360, 1440]) {
-    const page = await server.open(t, '/webhooks', { as: owner, width });
-    await page.getByRole('link', { name: /<img src=x/ }).waitFor();
-    await assertNoSidewaysScroll(page);
-    await page.goto(`/console/webhooks/${id}`);
-    await page.getByRole('heading', { name: /<img src=x/, level: 1 }).waitFor();
-    await assertNoSidewaysScroll(page);
+    await assertFits(page, [width]);
     assert.equal(await hacked(page), undefined);
     await assertAccessible(page);
   }

@@ -1,18 +1,17 @@
 /** The reference page in a browser: it fetches a token and sends the requests that it proposes, to this server only. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { test } from 'node:test';
+import type { BrowserContext, Page } from 'playwright-core';
 import { fieldExamples } from '../../src/contract/examples.ts';
+import { createBrowser } from '../support/browser.ts';
 import { createDatabase, environment, skipWithout } from '../support/harness.ts';
 import { type Client, findBrowser, makeOperator, startServe } from '../support/programs.ts';
 
-const executablePath = findBrowser();
+const connect = createBrowser();
 
 /** A page, and everything that went wrong on it. */
-async function openBrowser(path: string): Promise<{ page: Page; problems: string[] }> {
-  const browser = await chromium.launch({ executablePath: path });
-  after(() => browser.close());
-  const context: BrowserContext = await browser.newContext();
+async function openPage(): Promise<{ page: Page; problems: string[] }> {
+  const context: BrowserContext = await (await connect()).newContext();
   context.setDefaultTimeout(60_000);
   const problems: string[] = [];
   context.on('console', (message) => {
@@ -55,11 +54,11 @@ async function sendProposal(page: Page, operation: string) {
 }
 
 test('200 /docs fetches a token in the page and sends the proposed requests', async (t) => {
-  if (!executablePath) return skipWithout(t, 'Chromium');
+  if (!findBrowser()) return skipWithout(t, 'Chromium');
   const env = environment(await createDatabase());
   const operator = await makeOperator(env);
   const { url } = await startServe(env);
-  const { page, problems } = await openBrowser(executablePath);
+  const { page, problems } = await openPage();
   await page.goto(`${url}/docs/#tag/agents/GET/api/v1/agents`);
 
   assert.equal((await fetchToken(page, operator)).status(), 200);

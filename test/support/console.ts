@@ -1,15 +1,18 @@
 /**
- * The console in a browser: a server in this process, Chromium once per test file, a signed-in page per test. Everything that goes
- * wrong on a page (errors, CSP violations, requests to other hosts) fails the test that opened it.
+ * The console in a browser: a server in this process, the Chromium of the run, a signed-in page per test. Everything that goes
+ * wrong on a page (errors, CSP violations, requests to other hosts, a crash) fails the test that opened it.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { after, type TestContext, test } from 'node:test';
+import { buffer } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import axe from 'axe-core';
+import type { BrowserContext, Download, Locator, Page } from 'playwright-core';
+import { createBrowser } from './browser.ts';
 import { skipWithout, startApp, type TestApp } from './harness.ts';
-import { type Client, findBrowser, freePort } from './programs.ts';
+import { type Client, findBrowser, freePort, until } from './programs.ts';
+import { tabOrder } from './tab-order.ts';
 
 const executablePath = findBrowser();
 const builtPage = fileURLToPath(new URL('../../dist/console/index.html', import.meta.url));
@@ -32,7 +35,7 @@ export interface OpenOptions {
 export interface ConsoleServer extends TestApp {
   /** The origin of the server. */
   readonly url: string;
-  /** Opens a path below /console, such as `/agents`, in a browser context of its own, which ends with the test. */
+  /** Opens a path below /console, such as `/agents`, in a page of its own without cookies and storage, which ends with the test. */
   open(t: TestContext, path?: string, options?: OpenOptions): Promise<Page>;
 }
 
@@ -51,8 +54,7 @@ export async function startConsole(changes: Record<string, string> = {}): Promis
   const app = await startApp({ BASE_URL: url, ...changes });
   app.app.loops.start();
   await app.app.http.server.listen({ host: '127.0.0.1', port });
-  let browser: Promise<Browser> | undefined;
-  after(async () => (await browser)?.close());
+  const contexts = createContexts(url);
 
   return {
     ...app,
@@ -62,25 +64,74 @@ export async function startConsole(changes: Record<string, string> = {}): Promis
       path = '/',
       { as = app.operator, width = 1280, height = 800, theme = 'light', allow = [] } = {},
     ) {
-      browser ??= chromium.launch({ executablePath: executablePath as string });
-      const context = await (await browser).newContext({
-        baseURL: url,
-        viewport: { width, height },
-        colorScheme: theme,
-        // A transition shows colours that are in neither theme.
-        reducedMotion: 'reduce',
-      });
-      context.setDefaultTimeout(timeout);
-      const problems = await watch(context, url);
+      const { context, release } = await contexts.take();
+      const { problems, stop } = watch(context, url);
       t.after(async () => {
-        await context.close();
+        await release();
+        stop();
         const unexpected = problems.filter((problem) => !allow.some((pattern) => pattern.test(problem)));
         assert.deepEqual(unexpected, [], 'problems on the page');
       });
       if (as) await signIn(context, url, as);
       const page = await context.newPage();
+      await page.setViewportSize({ width, height });
+      if (theme !== 'light') await page.emulateMedia({ colorScheme: theme });
       await page.goto(`/console${path === '/' ? '' : path}`);
       return page;
+    },
+  };
+}
+
+/**
+ * Browser contexts of one test file. A context that a test has released is emptied and used again: it has the files of the console in its
+ * cache, and their compiled code in its process, which an idle page keeps.
+ */
+function createContexts(url: string) {
+  const connect = createBrowser();
+  const free: { context: BrowserContext; idle: Page }[] = [];
+
+  const create = async () => {
+    const context = await (await connect()).newContext({
+      baseURL: url,
+      viewport: { width: 1280, height: 800 },
+      colorScheme: 'light',
+      // A transition shows colours that are in neither theme.
+      reducedMotion: 'reduce',
+    });
+    context.setDefaultTimeout(timeout);
+    const idle = await context.newPage();
+    await idle.goto('/health');
+    return { context, idle };
+  };
+
+  return {
+    async take() {
+      const browser = await connect();
+      const one = free.pop() ?? (await create());
+      const { context, idle } = one;
+      // Playwright cannot remove scripts and clocks from a context.
+      let isChanged = false;
+      const noteChanges = <Name extends string>(owner: Record<Name, unknown>, name: Name) => {
+        const original = owner[name] as (...all: unknown[]) => unknown;
+        owner[name] = (...all: unknown[]) => {
+          isChanged = true;
+          return original.apply(owner, all);
+        };
+        return () => Object.assign(owner, { [name]: original });
+      };
+      const stopNoting = [noteChanges(context, 'addInitScript'), noteChanges(context.clock, 'install')];
+      const release = async () => {
+        assert.ok(browser.isConnected(), 'Chromium ended during this test');
+        if (isChanged) return context.close();
+        for (const stop of stopNoting) stop();
+        await Promise.all(context.pages().map((page) => page !== idle && page.close()));
+        await context.unrouteAll({ behavior: 'ignoreErrors' });
+        await context.clearPermissions();
+        await context.clearCookies();
+        await idle.evaluate('localStorage.clear()');
+        free.push(one);
+      };
+      return { context, release };
     },
   };
 }
@@ -94,38 +145,51 @@ async function signIn(context: BrowserContext, url: string, { clientId, clientSe
   assert.equal(response.status(), 204, await response.text());
 }
 
-async function watch(context: BrowserContext, url: string): Promise<string[]> {
+function watch(context: BrowserContext, url: string) {
   const problems: string[] = [];
-  context.on('console', (message) => {
+  const stopping = new AbortController();
+  const on = ((event: 'console', listener: () => void) => {
+    context.on(event, listener);
+    stopping.signal.addEventListener('abort', () => context.off(event, listener));
+  }) as BrowserContext['on'];
+  on('console', (message) => {
     // Chromium also reports each answer with an error status, which pages have to show anyway.
     if (['error', 'warning'].includes(message.type()) && !/^Failed to load resource/.test(message.text()))
       problems.push(message.text());
   });
-  context.on('weberror', (error) => problems.push(String(error.error().stack)));
-  context.on('request', (request) => {
+  on('weberror', (error) => void problems.push(String(error.error().stack)));
+  on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
     if (origin !== url && !['data:', 'blob:'].includes(protocol)) problems.push(`foreign: ${request.url()}`);
   });
-  return problems;
+  on('page', (page) => page.on('crash', () => problems.push(`Chromium: the page ${page.url()} crashed`)));
+  return { problems, stop: () => stopping.abort() };
 }
 
+/** Rows of one table are alike. The header and the navigation are the same on each page: `whole` includes them. */
+const repeated = ['tbody tr:nth-child(n + 5)'];
+const shell = ['header', '#navigation'];
+
 /** No violation of WCAG 2.2 AA: all rules in the light theme, and the contrast, which alone depends on the theme, in the dark one. */
-export async function assertAccessible(page: Page, ...exclude: string[]): Promise<void> {
+export async function assertAccessible(page: Page, { whole = false } = {}): Promise<void> {
+  const exclude = whole ? repeated : [...repeated, ...shell];
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
-    const builder = new AxeBuilder({ page }).setLegacyMode();
-    if (colorScheme === 'light') builder.withTags(wcag);
-    else builder.withRules(['color-contrast']);
-    for (const selector of exclude) builder.exclude(selector);
-    const { violations } = await builder.analyze();
-    const found = violations.map(
-      ({ id, nodes }) =>
-        `${id} (${colorScheme}): ${nodes
-          .slice(0, 3)
-          .map(({ html, failureSummary }) => `${html}\n${failureSummary}`)
-          .join('\n')}`,
-    );
+    const runOnly =
+      colorScheme === 'light' ? { type: 'tag', values: wcag } : { type: 'rule', values: ['color-contrast'] };
+    const found = await page.evaluate<string[]>(`(async () => {
+      // A colour in transition is in neither theme.
+      const transitions = document.getAnimations().filter((one) => one instanceof CSSTransition);
+      await Promise.allSettled(transitions.map(({ finished }) => finished));
+      const { violations } = await axe.run(
+        { exclude: ${JSON.stringify(exclude)} },
+        { resultTypes: ['violations'], runOnly: ${JSON.stringify(runOnly)} },
+      );
+      return violations.map(({ id, nodes }) => id + ' (${colorScheme}): ' +
+        nodes.slice(0, 3).map(({ html, failureSummary }) => html + '\\n' + failureSummary).join('\\n'));
+    })()`);
     assert.deepEqual(found, [], 'axe');
   }
   await page.emulateMedia({ colorScheme: 'light' });
@@ -139,14 +203,51 @@ export async function assertNoSidewaysScroll(page: Page): Promise<void> {
   assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
 }
 
-/** Presses Tab (or another key) until the element has the focus, as a person without a mouse does. */
-export async function tabTo(page: Page, target: Locator, maxSteps = 60, key = 'Tab'): Promise<void> {
+/** The page scrolls sideways at none of these widths, and has the last one afterwards. */
+export async function assertFits(page: Page, widths: readonly number[]): Promise<void> {
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 800 });
+    await settle(page);
+    await assertNoSidewaysScroll(page).catch((error) => assert.fail(`at ${width} px: ${error.message}`));
+  }
+}
+
+/** Presses a key until the element has the focus. */
+export async function pressTo(page: Page, target: Locator, key = 'Tab', maxSteps = 60): Promise<void> {
   for (let step = 0; step < maxSteps; step += 1) {
     if (await target.evaluate((element) => element.matches(':focus'))) return;
     await page.keyboard.press(key);
   }
   throw new Error(`${target} has no focus after ${maxSteps} × ${key}`);
 }
+
+/** The element gets the focus as the Tab key gives it, as soon as it is in the tab order. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await until(
+    `${target} in the tab order of ${page.url()}`,
+    async () => {
+      await target.evaluate((element) => void Object.assign(globalThis, { tabTarget: element }));
+      const isReached = await page.evaluate<boolean>(`(() => {
+        if (!${tabOrder}.includes(tabTarget)) return false;
+        tabTarget.focus({ focusVisible: true });
+        return document.activeElement === tabTarget;
+      })()`);
+      return isReached || undefined;
+    },
+    undefined,
+    timeout,
+  );
+}
+
+/** What a test has downloaded. The browser of a run may be on another computer, for all that Playwright knows. */
+export const contentOf = async (download: Download): Promise<Buffer> =>
+  buffer(await download.createReadStream());
+
+/** Leads to another page of the console as its links do, without loading the document again. */
+export const goTo = (page: Page, path: string): Promise<unknown> =>
+  page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(`/console${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
 
 /** Nothing loads any more. */
 export async function settle(page: Page): Promise<void> {

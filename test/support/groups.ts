@@ -1,7 +1,7 @@
 /**
- * Test files beside the code share processes: loading our modules and warming them up costs more than most files do. A group is
- * a small module that imports its files one after the other, each inside a test of its own, so that the hooks of a file
- * run before the next file starts.
+ * Test files beside the code, and the short ones of the console, share processes: loading our modules and warming them up costs more
+ * than most files do. A group is a small module that imports its files one after the other, each inside a test of its own, so that the
+ * hooks of a file run before the next file starts.
  */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -21,7 +21,7 @@ const maxFiles = 8;
 const timeoutMs = 300_000;
 
 /** The others start programs, measure their own process, or take long. */
-const sharesProcess = (file: string) => file.startsWith('src/') && !isSlow(file);
+const sharesProcess = (file: string) => /^(src|test\/console)\//.test(file) && !isSlow(file);
 
 /** Keeps the order of the files, and writes the modules into `folder`. */
 export function groupFiles(files: readonly string[], folder: string): Group[] {

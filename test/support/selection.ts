@@ -9,13 +9,27 @@ import { basename, dirname } from 'node:path';
 const slowest = [
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
-  'test/console/every-page.test.ts',
-  'test/console/every-page-hostile.test.ts',
   'test/openapi/fuzz.test.ts',
   'test/deploy/proxies.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
+  'test/console/foundation.test.ts',
+  'test/console/every-page.test.ts',
+  'test/console/audit.test.ts',
+  'test/console/apis.test.ts',
+  'test/console/overview.test.ts',
+  'test/console/agents.test.ts',
+  'test/console/webhooks.test.ts',
+  'test/console/delegations.test.ts',
+  'test/console/trust.test.ts',
+  'test/console/organization.test.ts',
+  'test/console/agent.test.ts',
+  'test/console/sign-in-oidc.test.ts',
+  'test/console/hostile-pages.test.ts',
+  'test/console/every-page-hostile.test.ts',
+  'test/console/marketplace.test.ts',
+  'test/console/usage.test.ts',
   'test/faults/unread-responses.test.ts',
   'test/deploy/monitoring.test.ts',
   'test/processes/supervise-ends.test.ts',
@@ -109,6 +123,10 @@ const repeated = new Set([
   'test/faults/webhooks-killed.test.ts',
   'test/races.test.ts',
 ]);
+
+/** These share one Chromium. */
+export const opensPages = (file: string): boolean =>
+  file.startsWith('test/console/') || file === 'test/openapi/reference-page.test.ts';
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
 
