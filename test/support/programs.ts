@@ -26,6 +26,7 @@ export interface Program {
   ended(): Promise<number | string>;
   /** The same, after all its child processes have closed the output too; fails after a timeout. */
   gone(ms?: number): Promise<number | string>;
+  hasEnded(): boolean;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -78,6 +79,7 @@ export function startProgram(
       });
       return Promise.race([closed, late]).finally(() => timer.abort());
     },
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     kill: (signal) => void child.kill(signal),
   };
 }
@@ -141,7 +143,7 @@ function reservePort(port: number): boolean {
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,
-  program?: Program,
+  program?: Pick<Program, 'hasEnded' | 'output'>,
   ms = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
@@ -152,8 +154,7 @@ export async function until<T>(
       cause = error;
     });
     if (answer !== undefined) return answer;
-    const over =
-      program !== undefined && (program.child.exitCode !== null || program.child.signalCode !== null);
+    const over = program?.hasEnded() ?? false;
     if (over || performance.now() > deadline) {
       const why = over ? 'the program ended' : 'not in time';
       throw new Error(`${what}: ${why}\n${program?.output() ?? ''}`, { cause });
