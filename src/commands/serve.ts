@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
-import type { App } from '../app.ts';
+import type { App, AppOptions } from '../app.ts';
 import { type Config, hasOpenMetrics, loadConfig } from '../kernel/config/config.ts';
 import { probePort } from '../kernel/http/connections/listeners.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
@@ -18,13 +18,21 @@ import { answerRequests, requestMergedMetrics, stopOnMessage, waitForStopMessage
 
 export interface ServeOptions {
   readonly worker: boolean;
+  /** For tests, which must not wait as long; no option of the command sets it. */
+  readonly limits?: {
+    readonly shutdownTimeoutMs?: number;
+    readonly unread?: AppOptions['unread'];
+  };
 }
 
 export async function serve(io: Io, options: ServeOptions): Promise<void> {
   const { env } = io;
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
-  const lifecycle = createLifecycle(log, io, { delayMs: config.shutdownDelaySeconds * 1_000 });
+  const lifecycle = createLifecycle(log, io, {
+    delayMs: config.shutdownDelaySeconds * 1_000,
+    timeoutMs: options.limits?.shutdownTimeoutMs,
+  });
   if (cluster.isPrimary) {
     warnOfFreePlans(config, log);
     warnOfOpenMetrics(config, log);
@@ -62,6 +70,7 @@ export async function startServer(
   lifecycle: Lifecycle,
   {
     worker,
+    limits,
     beforeListening = async () => {},
   }: ServeOptions & { beforeListening?: (app: App) => Promise<void> },
 ): Promise<App> {
@@ -70,6 +79,7 @@ export async function startServer(
   const app = await createApp({
     config,
     log,
+    unread: limits?.unread,
     ...(cluster.isWorker && { metricsText: requestMergedMetrics }),
   });
   lifecycle.onStop(app.close);

@@ -25,11 +25,11 @@ export interface ProcessControl {
   exit(code: number): void;
 }
 
-/** `delayMs`: how long the first step waits on purpose. */
+/** `delayMs`: how long the first step waits on purpose. `timeoutMs`: how long all steps may take, without that. */
 export function createLifecycle(
   log: Log,
   { onSignal, exit }: ProcessControl,
-  { delayMs = 0 }: { delayMs?: number } = {},
+  { delayMs = 0, timeoutMs = shutdownTimeoutMs }: { delayMs?: number; timeoutMs?: number | undefined } = {},
 ): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
@@ -55,7 +55,7 @@ export function createLifecycle(
       setTimeout(() => {
         log.error('shutdown timed out; exiting with work unfinished');
         exit(1);
-      }, shutdownTimeoutMs + delayMs).unref();
+      }, timeoutMs + delayMs).unref();
       lifecycle.stop().then(
         () => exit(0),
         (error) => {
