@@ -43,16 +43,21 @@ const env: Record<string, string> = environment(databaseUrl, {
 });
 const { operator } = await startServerInProcess(env, port);
 
-/** Node and OpenTelemetry read these from the process. */
-const needsProcess = (changes: object) =>
-  Object.keys(changes).some((name) => /^(NODE_EXTRA_CA_CERTS|OTEL_EXPORTER_\w+)$/.test(name));
-
 const run = async (changes: Record<string, string> = {}, args: readonly string[] = []) => {
   const all = { ...env, ...changes };
-  if (!needsProcess(changes)) return runCommand(['doctor', ...args], { env: all, cwd: folder });
-  const program = startCountersign(['doctor', ...args], all, folder);
-  const code = await program.gone();
-  return { code, output: program.output(), stdout: program.stdout() };
+  // Node reads it when a process starts.
+  if ('NODE_EXTRA_CA_CERTS' in changes) {
+    const program = startCountersign(['doctor', ...args], all, folder);
+    return { code: await program.gone(), output: program.output(), stdout: program.stdout() };
+  }
+  // OpenTelemetry reads its variables from the process.
+  const tracing = Object.entries(changes).filter(([name]) => name.startsWith('OTEL_'));
+  Object.assign(process.env, Object.fromEntries(tracing));
+  try {
+    return await runCommand(['doctor', ...args], { env: all, cwd: folder });
+  } finally {
+    for (const [name] of tracing) delete process.env[name];
+  }
 };
 
 /** The findings by name; those of one name are joined. */

@@ -31,7 +31,7 @@ export interface RunningCommand {
   output(): string;
   hasEnded(): boolean;
   kill(signal: NodeJS.Signals): void;
-  /** Its exit code. Rejects when it does not end within the limit. */
+  /** Its exit code. Rejects when it does not end within a limit. */
   gone(): Promise<number>;
 }
 
@@ -67,24 +67,14 @@ export function startInProcess(args: readonly string[], options: CommandOptions)
     exit,
     ...(options.shortWaits && { sleep: (ms, signal) => sleep(ms / 50, undefined, signal && { signal }) }),
   };
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      late.reject(new Error(`${args.join(' ')}: did not end within ${limitMs / 1_000} s\n${written.output}`)),
-    limitMs,
-  );
   const running = main(args, { PATH: process.env.PATH, HOME: cwd, ...env }, streams);
-  const ended = Promise.race([running.then((code) => code ?? exited), exited, late.promise]).finally(() => {
-    clearTimeout(timer);
+  let over = false;
+  const ended = Promise.race([running.then((code) => code ?? exited), exited]).finally(() => {
+    over = true;
     stdin.close();
     leave();
   });
-  let over = false;
-  ended
-    .catch(() => {})
-    .finally(() => {
-      over = true;
-    });
+  ended.catch(() => {});
   return {
     stdout: () => written.stdout,
     stderr: () => written.stderr,
@@ -93,7 +83,12 @@ export function startInProcess(args: readonly string[], options: CommandOptions)
     kill(signal) {
       for (const listener of listeners) listener(signal);
     },
-    gone: () => ended,
+    gone() {
+      const late = Promise.withResolvers<never>();
+      const reason = `${args.join(' ')}: did not end within ${limitMs / 1_000} s`;
+      const timer = setTimeout(() => late.reject(new Error(`${reason}\n${written.output}`)), limitMs);
+      return Promise.race([ended, late.promise]).finally(() => clearTimeout(timer));
+    },
   };
 }
 
