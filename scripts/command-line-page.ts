@@ -4,14 +4,18 @@ import { shortcuts, withoutCommand } from '../src/commands/client/api/command-na
 import { operationsOf } from '../src/commands/client/api/document.ts';
 import { registerClientCommands } from '../src/commands/client/client-commands.ts';
 import { type TreeCommand, treeOf, withDescendants } from '../src/commands/completion/command-tree.ts';
+import { createIo } from '../src/commands/io.ts';
 import { createProgram } from '../src/commands/program/program.ts';
 import { registerServerCommands } from '../src/commands/program/server-commands.ts';
 
 export function commandLinePage(notice: string, document: object): string {
-  const program = createProgram('', '');
+  // Nothing runs, and nothing is printed.
+  const { stdin, stdout, stderr } = process;
+  const io = createIo({}, { stdin, stdinDescriptor: 0, stdout, stderr, onSignal: () => () => {}, exit() {} });
+  const program = createProgram('', '', io);
   const operations = operationsOf(document as Parameters<typeof operationsOf>[0]);
-  registerServerCommands(program);
-  registerClientCommands(program, { operations });
+  registerServerCommands(program, io);
+  registerClientCommands(program, io, { operations });
   const helpGroups = new Map(program.commands.map((command) => [command.name(), command.helpGroup()]));
   const sections = Map.groupBy(treeOf(program).commands, ({ path }) => helpGroups.get(path[0] ?? '') ?? '');
   return [

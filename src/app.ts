@@ -21,7 +21,7 @@ import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
 import { resourceMetadataOf } from './kernel/http/access/challenges.ts';
 import { createRateWindow } from './kernel/http/rate-window.ts';
 import type { RouteEntry } from './kernel/http/route.ts';
-import { createHttp, type Http } from './kernel/http/server.ts';
+import { createHttp, type Http, type HttpDeps } from './kernel/http/server.ts';
 import type { Log } from './kernel/observability/log.ts';
 import type { Metrics } from './kernel/observability/metrics.ts';
 import type { Outbound } from './kernel/ports/outbound.ts';
@@ -42,6 +42,8 @@ export interface AppOptions {
   readonly metricsText?: (own: Metrics) => Promise<string>;
   /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
   readonly serves?: 'all' | 'probes';
+  /** Overrides the limits of responses that clients do not read. */
+  readonly unread?: HttpDeps['config']['unread'] | undefined;
 }
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -54,6 +56,7 @@ export async function createApp({
   consoleFolder,
   metricsText = (own) => own.text(),
   serves = 'all',
+  unread,
 }: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
   const { metrics, ids, db, memory, kv } = base;
@@ -98,7 +101,7 @@ export async function createApp({
   ];
   const routes = (serves === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({
-    config,
+    config: unread ? { ...config, unread } : config,
     log,
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),

@@ -1,77 +1,42 @@
-/** argv → commands. Each command is one file in commands/, imported when it runs. */
-import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
-import { CommandError, exitCodes } from './commands/command-error.ts';
-import { isRefusedByPooler } from './commands/pooler.ts';
-import {
-  createProgram,
-  exitCodeOf,
-  expandHelp,
-  explainUsage,
-  hasShownHelp,
-  withoutHelpOfUnknown,
-} from './commands/program/program.ts';
-import { registerServerCommands, serverOnly } from './commands/program/server-commands.ts';
-import { printError } from './commands/terminal.ts';
-import { ConfigProblems } from './kernel/config/config.ts';
-import { DatabaseUnavailable, variableOf } from './kernel/data/db.ts';
-import { MigrationProblem } from './kernel/data/migrations.ts';
-import { PolicyProblem } from './kernel/policy.ts';
+/** The process of the command line: its arguments, variables, streams, signals and exit. commands/main.ts does the rest. */
+import { isClient, main } from './commands/main.ts';
 
-const { version, description } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-);
-const args = expandHelp(process.argv.slice(2));
-const program = createProgram(description, version);
+const argv = process.argv.slice(2);
 
-registerServerCommands(program);
-if (!serverOnly.includes(args[0] ?? ''))
-  (await import('./commands/client/client-commands.ts')).registerClientCommands(program, { words: args });
-
-const unannouncedPooler =
-  'a pooler in transaction mode does not keep prepared statements: set DATABASE_POOLER=transaction, and remove DATABASE_PREPARED_STATEMENTS';
-
-/** Failures of PostgreSQL that the operator can fix, by SQLSTATE. */
-const databaseProblems: Readonly<Record<string, string>> = {
-  '25006': 'the database is read-only',
-  '26000': unannouncedPooler,
-  '28000': 'PostgreSQL refused the user',
-  '28P01': 'PostgreSQL refused the user or the password',
-  '3D000': 'PostgreSQL has no such database; create it',
-  '3F000': 'the search_path of the database or its role names no existing schema',
-  '42501': 'the database role lacks a privilege; it must own its tables and may create tables',
-  '42P01': 'the database lacks our tables; run `countersign migrate`',
-  '42P05': unannouncedPooler,
-  '42P07':
-    'the database has tables of the same names that are not ours; use a database of its own for Countersign',
-};
-
-try {
-  await program.parseAsync(withoutHelpOfUnknown(args, program), { from: 'user' });
-} catch (error) {
-  if (error instanceof CommanderError) {
-    const exitCode = exitCodeOf(error);
-    if (exitCode === exitCodes.usage && !hasShownHelp(error)) printError(explainUsage(error, args, program));
-    process.exit(exitCode);
-  }
-  printError(explain(error));
-  process.exit(error instanceof CommandError ? error.exitCode : 1);
+/** `countersign audit list --all | head` is no failure. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
 }
 
-/** One line for a problem that the operator can fix; a stack for a defect of ours. */
-function explain(error: unknown): string {
-  const isPlain = [ConfigProblems, MigrationProblem, PolicyProblem, CommandError].some(
-    (kind) => error instanceof kind,
-  );
-  if (isPlain) return `countersign: ${(error as Error).message}`;
-  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-  const { code = '', syscall, message } = (cause ?? {}) as NodeJS.ErrnoException;
-  const databaseProblem = databaseProblems[code];
-  if (isRefusedByPooler(message))
-    return `countersign: a pooler refuses our settings: ${message} (set DATABASE_POOLER=transaction)`;
-  const seeVariable = `(see ${variableOf(error)})`;
-  if (databaseProblem !== undefined) return `countersign: ${databaseProblem}: ${message} ${seeVariable}`;
-  if (error instanceof DatabaseUnavailable) return `countersign: ${error.message} ${seeVariable}`;
-  if (syscall !== undefined) return `countersign: ${message}`;
-  return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
+function onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
+  process.on('SIGINT', listener);
+  process.on('SIGTERM', listener);
+  return () => {
+    process.off('SIGINT', listener);
+    process.off('SIGTERM', listener);
+  };
+}
+
+/** On some systems writes to a pipe are asynchronous. */
+const written = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => (stream.writableLength === 0 ? resolve() : stream.write('', () => resolve())));
+
+if (isClient(argv)) endWithReader();
+const exitCode = await main(argv, process.env, {
+  get stdin() {
+    return process.stdin;
+  },
+  stdinDescriptor: 0,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  onSignal,
+  exit: process.exit,
+});
+if (exitCode !== undefined) {
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  // At once: a check of `doctor` that took too long may still hold a connection.
+  process.exit(exitCode);
 }

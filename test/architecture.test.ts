@@ -15,6 +15,7 @@ test('each rule finds its violation in a tree that breaks all of them', () => {
     'adapters/driver.ts: imports features/alpha/feature.ts',
     'app.ts: imports commands/run.ts',
     'commands/run.ts: prints past commands/terminal.ts',
+    'commands/run.ts: uses the process instead of its Io',
     'contract/words.ts: imports kernel/thing.ts',
     'features/alpha/feature.ts: imports features/beta/feature.ts',
     'features/alpha/feature.ts: imports adapters/driver.ts',

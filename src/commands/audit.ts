@@ -15,19 +15,20 @@ import {
   readLines,
   verifyExport,
 } from '../audit-app.ts';
-import { type Environment, loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
+import { loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { printableJson } from '../kernel/printable-json.ts';
 import { CommandError } from './command-error.ts';
+import type { Io } from './io.ts';
 import { print, printError, quoted } from './terminal.ts';
 
 /** Dozens of lines of an export. The processor's cache holds them. */
 const bytesPerRead = 64 * 1024;
 
 export async function verifyAudit(
-  env: Environment,
+  io: Io,
   options: { file?: string; checkpoint?: string; organization?: string },
 ): Promise<void> {
   if (options.file !== undefined && options.organization !== undefined)
@@ -38,20 +39,20 @@ export async function verifyAudit(
     options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
   const problem =
     options.file === undefined
-      ? await verifyDatabase(env, externalCheckpoint, organizationIn(options))
-      : await verifyFile(env, externalCheckpoint, options.file);
+      ? await verifyDatabase(io, externalCheckpoint, organizationIn(options))
+      : await verifyFile(io, externalCheckpoint, options.file);
   if (!problem) return;
-  print(describe(problem));
-  process.exitCode = 1;
+  print(io, describe(problem));
+  io.exitCode = 1;
 }
 
 export async function exportAudit(
-  env: Environment,
+  io: Io,
   options: { organization?: string; output?: string },
 ): Promise<void> {
   const organizationId = organizationIn(options);
-  const { audit, close } = await open(env);
-  const sink = createSink(options.output);
+  const { audit, close } = await open(io);
+  const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
   const waiting: object[] = [];
   let hasEvents = organizationId === undefined;
@@ -63,12 +64,13 @@ export async function exportAudit(
     if (hasEvents) for (const each of waiting.splice(0)) await sink.write(each);
   };
   try {
-    const events = await audit.export({ organizationId, write, onProgress: progress('exported') });
+    const events = await audit.export({ organizationId, write, onProgress: progress(io, 'exported') });
     await sink.end();
-    printError(`${events} events exported`);
+    printError(io, `${events} events exported`);
     const keyId = await audit.otherKey();
     if (keyId !== undefined)
       printError(
+        io,
         `the log is signed with another key (kid ${keyId}): to verify this export, set JWT_PUBLIC_KEY to one of the two public keys and JWT_PREVIOUS_PUBLIC_KEYS to the other`,
       );
   } catch (error) {
@@ -82,12 +84,12 @@ export async function exportAudit(
 }
 
 /** The file is created with the first line. */
-function createSink(output: string | undefined) {
+function createSink({ stdout }: Io, output: string | undefined) {
   let out: Writable | undefined;
   let failure: Promise<never> | undefined;
   const opened = () => {
     if (out && failure) return { out, failure };
-    out = output === undefined ? process.stdout : createWriteStream(output, { mode: 0o600 });
+    out = output === undefined ? stdout : createWriteStream(output, { mode: 0o600 });
     failure = new Promise<never>((_, reject) => out?.on('error', reject));
     failure.catch(() => {});
     return { out, failure };
@@ -108,11 +110,11 @@ function createSink(output: string | undefined) {
 }
 
 async function verifyDatabase(
-  env: Environment,
+  io: Io,
   externalCheckpoint: ExternalCheckpoint | undefined,
   organizationId: string | undefined,
 ): Promise<Finding | undefined> {
-  const { audit, close } = await open(env);
+  const { audit, close } = await open(io);
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
@@ -120,7 +122,7 @@ async function verifyDatabase(
     const chains = organizationId === undefined ? all : [organizationId];
     const treeHeadProblem = organizationId === undefined ? await audit.verifyTreeHeads() : undefined;
     if (treeHeadProblem) return treeHeadProblem;
-    const onProgress = progress('checked');
+    const onProgress = progress(io, 'checked');
     let events = 0;
     for (const chain of chains) {
       const { checked, finding: problem } = await audit.verify(chain, undefined, {
@@ -133,7 +135,7 @@ async function verifyDatabase(
     const problem =
       externalCheckpoint === undefined ? undefined : await audit.checkExternalCheckpoint(externalCheckpoint);
     if (problem) return problem;
-    print(`The audit log is intact: ${events} events in ${count(chains.length)}.`);
+    print(io, `The audit log is intact: ${events} events in ${count(chains.length)}.`);
     return undefined;
   } finally {
     await close();
@@ -141,13 +143,13 @@ async function verifyDatabase(
 }
 
 async function verifyFile(
-  env: Environment,
+  io: Io,
   externalCheckpoint: ExternalCheckpoint | undefined,
   file: string,
 ): Promise<Finding | undefined> {
   const publicKeys = [
-    loadVariable('jwtPublicKey', env),
-    ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),
+    loadVariable('jwtPublicKey', io.env),
+    ...(loadVariable('jwtPreviousPublicKeys', io.env) ?? []),
   ];
   const roots = await Promise.all(publicKeys.map(describePublicKey));
   const {
@@ -159,12 +161,12 @@ async function verifyFile(
     roots,
     read: createStatementReader(),
     externalCheckpoint,
-    onProgress: progress('checked'),
+    onProgress: progress(io, 'checked'),
   });
   if (problem) return problem;
   if (!statement) return finding('EXPORT_WITHOUT_STATEMENT', { events, chains: count(chains) });
-  print(`The export is intact: ${events} events in ${count(chains)}.\n  begun at      ${statement.at}`);
-  if (statement.organizationId !== null) print(`  only of       ${statement.organizationId}`);
+  print(io, `The export is intact: ${events} events in ${count(chains)}.\n  begun at      ${statement.at}`);
+  if (statement.organizationId !== null) print(io, `  only of       ${statement.organizationId}`);
   return undefined;
 }
 
@@ -198,7 +200,7 @@ async function* textIn(handle: FileHandle): AsyncGenerator<string, void> {
 const unknownOrganization = (organizationId: string) =>
   new CommandError(`the audit log has no events of organization ${organizationId}`);
 
-function open(env: Environment) {
+function open({ env }: Io) {
   const signingKeys = {
     privateKey: loadVariable('jwtPrivateKey', env),
     publicKey: loadVariable('jwtPublicKey', env),
@@ -256,11 +258,11 @@ const describe = ({ code, organizationId, sequence, eventId, problem }: Finding)
 const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
 
 /** One line per 50,000 events. */
-function progress(word: string): (events: number) => void {
+function progress(io: Io, word: string): (events: number) => void {
   let printed = 0;
   return (events) => {
     if (events - printed < 50_000) return;
     printed = events;
-    printError(`${events} events ${word}`);
+    printError(io, `${events} events ${word}`);
   };
 }

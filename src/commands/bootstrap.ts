@@ -2,11 +2,12 @@
 
 import { type App, createApp } from '../app.ts';
 import { scopes } from '../contract/scopes.ts';
-import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import { loadConfig } from '../kernel/config/config.ts';
 import type { Tx } from '../kernel/data/db.ts';
 import { lockGlobal } from '../kernel/data/locks.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { CommandError } from './command-error.ts';
+import type { Io } from './io.ts';
 import { print } from './terminal.ts';
 
 export interface Operator {
@@ -19,13 +20,10 @@ export interface Operator {
 const slug = 'operator';
 const consoleOrigin = { requestId: 'bootstrap', ipAddress: '127.0.0.1', userAgent: 'countersign bootstrap' };
 
-export async function bootstrap(
-  env: Environment,
-  options: { json?: boolean; force?: boolean },
-): Promise<void> {
-  const config = loadConfig(env);
+export async function bootstrap(io: Io, options: { json?: boolean; force?: boolean }): Promise<void> {
+  const config = loadConfig(io.env);
   // Standard output carries the secret alone.
-  const log = createLog({ level: 'warn', destination: process.stderr });
+  const log = createLog({ level: 'warn', destination: io.stderr });
   const app = await createApp({ config, log });
   try {
     await refuseOtherKey(app);
@@ -34,6 +32,7 @@ export async function bootstrap(
     await refuseOtherKey(app);
     const operator = await createOperator(app, options.force ?? false);
     print(
+      io,
       options.json
         ? JSON.stringify({ baseUrl: config.baseUrl, ...operator })
         : [

@@ -12,7 +12,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** A command cannot continue, for a reason that the user can fix: main.ts prints the message without a stack. */
+/** A command cannot continue, for a reason that the user can fix: commands/main.ts prints the message without a stack. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode;
 
@@ -20,4 +20,10 @@ export class CommandError extends Error {
     super(message);
     this.exitCode = exitCode;
   }
+}
+
+/** Ctrl-C at a question ends the command, without a message. */
+export class Interrupted extends Error {
+  /** As a shell reports SIGINT. */
+  readonly exitCode = 130;
 }

@@ -13,6 +13,7 @@ import { createOperator, type Operator } from './bootstrap.ts';
 import { ensureConsole } from './build-console.ts';
 import { replacePrivateFile } from './client/private-file.ts';
 import { CommandError, exitCodes } from './command-error.ts';
+import type { Io } from './io.ts';
 import { readableLog } from './readable-log.ts';
 import { requireFreePort, startServer } from './serve.ts';
 import { print, quoted } from './terminal.ts';
@@ -29,27 +30,29 @@ const overridden = [
   'JWT_PUBLIC_KEY',
 ];
 
-export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
+export async function dev(io: Io, options: { port?: string; data: string }): Promise<void> {
+  const { env } = io;
+  const say = (text: string) => print(io, text);
   const data = resolve(options.data);
   const PORT = options.port ?? env.PORT;
   requirePort(options.port);
   await requireFreePort(env.HOST?.trim() || loopback, loadVariable('port', { PORT }));
-  const log = createLog({ level: env.LOG_LEVEL ?? 'warn', destination: readableLog });
-  const lifecycle = createLifecycle(log);
+  const log = createLog({ level: env.LOG_LEVEL ?? 'warn', destination: readableLog(io) });
+  const lifecycle = createLifecycle(log, io);
   let isReady = false;
   // The first step is the last to run.
   lifecycle.onStop(async () => {
-    if (isReady) print(`\nCountersign has stopped. Its data stays in ${options.data}. Goodbye!`);
+    if (isReady) say(`\nCountersign has stopped. Its data stays in ${options.data}. Goodbye!`);
   });
   // For root, PostgreSQL runs as another user, which must be able to traverse the folder; each secret file is 0600.
   mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   for (const name of overridden)
     if (env[name] || env[`${name}_FILE`])
-      print(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
+      say(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
 
-  const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(print) : undefined;
+  const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(say) : undefined;
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
-  const postgres = await startRestartingPostgres({ dataDir: join(data, 'postgres'), print }).catch(
+  const postgres = await startRestartingPostgres({ dataDir: join(data, 'postgres'), print: say }).catch(
     (error) => {
       throw new CommandError(error.message);
     },
@@ -86,12 +89,13 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     await lifecycle.stop();
     throw error;
   }
+  io.exitCode = undefined;
   if (!started) return;
   // The link is good for a minute, so it is made when it can be used.
   await consoleBuilt;
   const { app, admin } = started;
   const link = await app.webConsole.linkFor(admin.clientId, admin.clientSecret);
-  print(banner(admin, options.data, link?.url));
+  say(banner(admin, options.data, link?.url));
   isReady = true;
 }
 

@@ -1,36 +1,36 @@
 /** Questions to the person at the terminal. They go to standard error, so that standard output carries results only. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { CommandError, exitCodes } from './command-error.ts';
+import { CommandError, exitCodes, Interrupted } from './command-error.ts';
+import type { Io } from './io.ts';
 import { printError, printQuestion } from './terminal.ts';
 
-export const hasTerminal = (): boolean => Boolean(process.stdin.isTTY);
+export const hasTerminal = (io: Io): boolean => Boolean(io.stdin.isTTY);
 
-const cancelledBySigint = 130;
 const maxSecretBytes = 4_096;
 
-export const ask = (question: string): Promise<string> => readAnswer(question, process.stderr);
+export const ask = (io: Io, question: string): Promise<string> => readAnswer(io, question, io.stderr);
 
 /** The terminal does not show what is typed or pasted. */
-export async function askSecret(question: string): Promise<string> {
+export async function askSecret(io: Io, question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  printQuestion(question);
-  const answer = await readAnswer('', nowhere);
-  printError('');
+  printQuestion(io, question);
+  const answer = await readAnswer(io, '', nowhere);
+  printError(io, '');
   return answer;
 }
 
-export async function confirm(question: string): Promise<boolean> {
-  return /^y(es)?$/i.test(await ask(`${question} [y/N] `));
+export async function confirm(io: Io, question: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 }
 
-function readAnswer(question: string, output: NodeJS.WritableStream): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+function readAnswer(io: Io, question: string, output: NodeJS.WritableStream): Promise<string> {
+  const lines = createInterface({ input: io.stdin, output, terminal: true, historySize: 0 });
   return new Promise((resolve, reject) => {
     lines.on('SIGINT', () => {
+      reject(new Interrupted());
       lines.close();
-      printError('');
-      process.exit(cancelledBySigint);
+      printError(io, '');
     });
     lines.on('close', () => reject(new CommandError('cancelled: nothing was entered', exitCodes.usage)));
     lines.question(question, (answer) => {
@@ -41,9 +41,9 @@ function readAnswer(question: string, output: NodeJS.WritableStream): Promise<st
 }
 
 /** The secret that another program writes to standard input. */
-export async function readSecretFromInput(): Promise<string> {
+export async function readSecretFromInput(io: Io): Promise<string> {
   let text = '';
-  for await (const chunk of process.stdin) {
+  for await (const chunk of io.stdin) {
     text += chunk;
     if (text.length > maxSecretBytes)
       throw new CommandError(

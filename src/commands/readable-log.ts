@@ -1,5 +1,6 @@
 /** The log of `dev` for people: pino's JSON lines as text. `serve` keeps JSON, for programs. */
 import type { DestinationStream } from 'pino';
+import type { Io } from './io.ts';
 import { oneLine, print } from './terminal.ts';
 
 const levels: Readonly<Record<number, string>> = {
@@ -11,7 +12,9 @@ const levels: Readonly<Record<number, string>> = {
   60: 'fatal',
 };
 
-export const readableLog: DestinationStream = { write: (line) => print(readableLine(line)) };
+export const readableLog = (io: Io): DestinationStream => ({
+  write: (line) => print(io, readableLine(line)),
+});
 
 /** `12:00:00 warning  redis unavailable; counting per process (attempt 3)`, and the stack of an error below it. */
 export function readableLine(line: string): string {

@@ -5,29 +5,40 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
-import type { App } from '../app.ts';
-import { type Config, type Environment, hasOpenMetrics, loadConfig } from '../kernel/config/config.ts';
+import type { App, AppOptions } from '../app.ts';
+import { type Config, hasOpenMetrics, loadConfig } from '../kernel/config/config.ts';
 import { probePort } from '../kernel/http/connections/listeners.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
 import { ensureConsole } from './build-console.ts';
 import { CommandError } from './command-error.ts';
+import type { Io } from './io.ts';
 import { supervise } from './supervise.ts';
 import { answerRequests, requestMergedMetrics, stopOnMessage, waitForStopMessage } from './supervised.ts';
 
 export interface ServeOptions {
   readonly worker: boolean;
+  /** For tests, which must not wait as long; no option of the command sets it. */
+  readonly limits?: {
+    readonly shutdownTimeoutMs?: number;
+    readonly unread?: AppOptions['unread'];
+  };
 }
 
-export async function serve(env: Environment, options: ServeOptions): Promise<void> {
+export async function serve(io: Io, options: ServeOptions): Promise<void> {
+  const { env } = io;
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
-  const lifecycle = createLifecycle(log, { delayMs: config.shutdownDelaySeconds * 1_000 });
+  const lifecycle = createLifecycle(log, io, {
+    delayMs: config.shutdownDelaySeconds * 1_000,
+    timeoutMs: options.limits?.shutdownTimeoutMs,
+  });
   if (cluster.isPrimary) {
     warnOfFreePlans(config, log);
     warnOfOpenMetrics(config, log);
     if (config.consoleBuild) void ensureConsole((line) => log.warn(line));
   }
+  io.exitCode = undefined;
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
   if (cluster.isWorker) stopOnMessage(lifecycle);
   const announces = cluster.isPrimary || cluster.worker?.id === 1;
@@ -59,6 +70,7 @@ export async function startServer(
   lifecycle: Lifecycle,
   {
     worker,
+    limits,
     beforeListening = async () => {},
   }: ServeOptions & { beforeListening?: (app: App) => Promise<void> },
 ): Promise<App> {
@@ -67,6 +79,7 @@ export async function startServer(
   const app = await createApp({
     config,
     log,
+    unread: limits?.unread,
     ...(cluster.isWorker && { metricsText: requestMergedMetrics }),
   });
   lifecycle.onStop(app.close);

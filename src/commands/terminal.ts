@@ -3,6 +3,7 @@
  * change the display order are printed as escapes. test/support/rules/import-rules.ts keeps `console` out of the other files.
  */
 import { printableJson } from '../kernel/printable-json.ts';
+import type { Io } from './io.ts';
 
 /** C0 and C1 controls, bidirectional and invisible formatting, line and paragraph separators, halves of surrogate pairs. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -27,43 +28,41 @@ const printable = (text: string): string =>
   );
 
 /** On standard output. */
-export const print = (text: string): void => console.log(printable(text));
+export const print = (io: Io, text: string): void => io.console.log(printable(text));
 
-export const printJson = (value: unknown): void => console.log(printableJson(value, 2));
+export const printJson = (io: Io, value: unknown): void => io.console.log(printableJson(value, 2));
 
 /** One value a line. */
-export const printJsonLine = (value: unknown): void => console.log(printableJson(value));
+export const printJsonLine = (io: Io, value: unknown): void => io.console.log(printableJson(value));
 
 /** Text of another party as it is, but for the characters that control a terminal; without a new line at its end. */
-export const printText = (text: string): void => void process.stdout.write(printable(text));
+export const printText = (io: Io, text: string): void => void io.stdout.write(printable(text));
 
 /** Bytes for a file or another program, not for a terminal. */
-export const printBytes = (bytes: Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) =>
-    process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())),
-  );
+export const printBytes = (io: Io, bytes: Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => io.stdout.write(bytes, (error) => (error ? reject(error) : resolve())));
 
 /** A line that the next one replaces, on a terminal only. An empty text removes it. */
-export function printProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${printable(text)}`);
+export function printProgress(io: Io, text: string): void {
+  if (io.stderr.isTTY) io.stderr.write(`\r\u001b[K${printable(text)}`);
 }
 
 /** Colours and bold text are for people: on a terminal, unless they refuse them. */
-export const hasColours = (): boolean =>
-  Boolean(process.stdout.isTTY) && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+const hasColours = ({ stdout, env }: Io): boolean =>
+  Boolean(stdout.isTTY) && !env.NO_COLOR && env.TERM !== 'dumb';
 
 /** A line of ours in bold; its text must be safe already. */
-export const printHeading = (text: string): void =>
-  console.log(hasColours() ? `\u001b[1m${printable(text)}\u001b[22m` : printable(text));
+export const printHeading = (io: Io, text: string): void =>
+  io.console.log(hasColours(io) ? `\u001b[1m${printable(text)}\u001b[22m` : printable(text));
 
 /** On standard error. */
-export const printError = (text: string): void => console.error(printable(text));
+export const printError = (io: Io, text: string): void => io.console.error(printable(text));
 
 /** On standard error, without a new line: the answer follows on the same one. */
-export const printQuestion = (text: string): void => void process.stderr.write(printable(text));
+export const printQuestion = (io: Io, text: string): void => void io.stderr.write(printable(text));
 
 const colours = { red: 31, green: 32, yellow: 33 } as const;
 
 /** On standard output, in a colour where colours are wanted. */
-export const printIn = (colour: keyof typeof colours, text: string): void =>
-  console.log(hasColours() ? `\u001b[${colours[colour]}m${printable(text)}\u001b[0m` : printable(text));
+export const printIn = (io: Io, colour: keyof typeof colours, text: string): void =>
+  io.console.log(hasColours(io) ? `\u001b[${colours[colour]}m${printable(text)}\u001b[0m` : printable(text));

@@ -2,15 +2,17 @@
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { createApp } from '../app.ts';
-import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import { loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
+import type { Io } from './io.ts';
 import { listen, warnOfOpenMetrics } from './serve.ts';
 
-export async function worker(env: Environment): Promise<void> {
+export async function worker(io: Io): Promise<void> {
+  const { env } = io;
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
-  const lifecycle = createLifecycle(log);
+  const lifecycle = createLifecycle(log, io);
   if (config.workerPort > 0) warnOfOpenMetrics(config, log);
   lifecycle.onStop((await startTracing(env, log)).stop);
   const app = await createApp({ config, log, serves: 'probes' });
@@ -23,5 +25,6 @@ export async function worker(env: Environment): Promise<void> {
     throw error;
   }
   app.loops.start();
+  io.exitCode = undefined;
   log.info({ port: config.workerPort }, 'the background loops are running');
 }

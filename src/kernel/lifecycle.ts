@@ -17,8 +17,20 @@ export interface Lifecycle {
   exit(): void;
 }
 
-/** `delayMs`: how long the first step waits on purpose. */
-export function createLifecycle(log: Log, { delayMs = 0 }: { delayMs?: number } = {}): Lifecycle {
+/** The process that runs the server, or a test in its place. */
+export interface ProcessControl {
+  /** Calls the listener at SIGINT and SIGTERM, which then do not end the process. The returned function removes it. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+/** `delayMs`: how long the first step waits on purpose. `timeoutMs`: how long all steps may take, without that. */
+export function createLifecycle(
+  log: Log,
+  { onSignal, exit }: ProcessControl,
+  { delayMs = 0, timeoutMs = shutdownTimeoutMs }: { delayMs?: number; timeoutMs?: number | undefined } = {},
+): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
   let exiting = false;
@@ -42,37 +54,31 @@ export function createLifecycle(log: Log, { delayMs = 0 }: { delayMs?: number } 
       exiting = true;
       setTimeout(() => {
         log.error('shutdown timed out; exiting with work unfinished');
-        process.exit(1);
-      }, shutdownTimeoutMs + delayMs).unref();
+        exit(1);
+      }, timeoutMs + delayMs).unref();
       lifecycle.stop().then(
-        () => process.exit(0),
+        () => exit(0),
         (error) => {
           log.error({ err: error }, 'a shutdown step failed; exiting with code 1');
-          process.exit(1);
+          exit(1);
         },
       );
     },
   };
-  onSignals(lifecycle.exit, log);
-  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(lifecycle.exit, log);
-  return lifecycle;
-}
-
-function onSignals(exit: () => void, log: Log): void {
   let firstAt: number | undefined;
-  const onSignal = (signal: NodeJS.Signals) => {
+  onSignal((signal) => {
     const now = performance.now();
     if (firstAt !== undefined) {
       if (now - firstAt < duplicateSignalMs) return;
       log.warn({ signal }, 'second signal; exiting at once');
-      process.exit(signal === 'SIGINT' ? 130 : 143);
+      return exit(signal === 'SIGINT' ? 130 : 143);
     }
     firstAt = now;
     log.info({ signal }, 'stopping; requests in flight are finished first, a second signal exits at once');
-    exit();
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+    lifecycle.exit();
+  });
+  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(lifecycle.exit, log);
+  return lifecycle;
 }
 
 /** npm runs scripts through a shell. A signal sent to npm ends that shell without reaching us, so we stop when the parent ends. */

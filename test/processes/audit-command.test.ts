@@ -8,8 +8,8 @@ import { after, describe, it } from 'node:test';
 import { openAudit } from '../../src/audit-app.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
+import { runCommand } from '../support/command-line.ts';
 import { environment, execute, startApp } from '../support/harness.ts';
-import { startCountersign } from '../support/programs.ts';
 import { auditLinks, recordEvents } from '../support/scenarios/audit-log.ts';
 
 const t = await startApp();
@@ -26,10 +26,8 @@ const offline = { JWT_PUBLIC_KEY };
 const exported = join(folder, 'log.jsonl');
 const noticed: string[] = [];
 
-async function audit(env: Record<string, string>, ...args: string[]) {
-  const program = startCountersign(['audit', ...args], env);
-  return { code: await program.gone(), stdout: program.stdout(), output: program.output() };
-}
+const audit = (env: Record<string, string>, ...args: string[]) =>
+  runCommand(['audit', ...args], { env, cwd: folder });
 
 const tamper = (text: string) => execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
 

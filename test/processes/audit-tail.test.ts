@@ -1,6 +1,7 @@
-/** `countersign audit tail`: real processes against a real server that restarts, and a server that sends hostile text. */
+/** `countersign audit tail` against a real server that restarts, and a server that sends hostile text. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { createDatabase, environment, newAgent } from '../support/harness.ts';
 import { messageText, openingText, startEventServer } from '../support/peers/event-server.ts';
 import {
@@ -30,8 +31,14 @@ const account = {
   COUNTERSIGN_CLIENT_SECRET: operator.clientSecret,
 };
 
-const tail = (args: readonly string[] = [], changes: Record<string, string> = {}): Program =>
-  startCountersign(['audit', 'tail', ...args], { ...account, ...changes }, '/');
+/** On a terminal, where it says when it follows the log. */
+const tail = (args: readonly string[] = [], changes: Record<string, string> = {}): RunningCommand =>
+  startInProcess(['audit', 'tail', ...args], {
+    env: { ...account, ...changes },
+    cwd: '/',
+    columns: 100,
+    shortWaits: true,
+  });
 
 async function createAgent(changes: Record<string, unknown> = {}) {
   const body = JSON.stringify(newAgent(changes));
@@ -41,7 +48,7 @@ async function createAgent(changes: Record<string, unknown> = {}) {
   return JSON.parse(text).agentId as string;
 }
 
-const untilPrinted = (program: Program, what: string | RegExp) =>
+const untilPrinted = (program: RunningCommand, what: string | RegExp) =>
   until(
     `${what} is printed`,
     async () =>
@@ -50,20 +57,13 @@ const untilPrinted = (program: Program, what: string | RegExp) =>
     60_000,
   );
 
-/** The command prints nothing before the first event, so agents are created until one is printed. */
-async function untilFollowing(program: Program): Promise<void> {
-  await until(
-    'the first event',
-    async () => {
-      const agentId = await createAgent();
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      return program.stdout().includes(agentId) || undefined;
-    },
-    program,
-  );
+/** With its first event. */
+async function untilFollowing(program: RunningCommand): Promise<void> {
+  await untilPrinted(program, 'Ctrl-C stops.');
+  await untilPrinted(program, await createAgent());
 }
 
-const eventsIn = (program: Program) =>
+const eventsIn = (program: RunningCommand) =>
   program
     .stdout()
     .split('\n')

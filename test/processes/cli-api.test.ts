@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { succeedSync } from '../support/child-process.ts';
+import { succeed } from '../support/child-process.ts';
 import { type Run, startCommandLine } from '../support/command-line.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startPeer } from '../support/peers/http-peer.ts';
@@ -194,17 +194,16 @@ describe('output', () => {
     const theirs = ours.reduce((text, code) => text.replaceAll(code, ''), screen);
     assert.ok(!theirs.includes(esc) && !theirs.includes('\u202e'));
     assert.match(screen, /200 of 205/);
-    const narrow = await runOnTerminal(['agents', 'list', '--limit', '5'], {
+    const narrow = await run(['agents', 'list', '--limit', '5'], {
       env: { ...asOperator, NO_COLOR: '1' },
-      cwd: folder,
       columns: 80,
     });
-    assert.match(narrow.screen, /^agentId +email .*status *\r\n[0-9a-f-]{36} {2}\S+@/, narrow.screen);
-    const plain = await runOnTerminal(['agents', 'list', '--limit', '1'], {
+    assert.match(narrow.output, /^agentId +email .*status *\n[0-9a-f-]{36} {2}\S+@/, narrow.output);
+    const plain = await run(['agents', 'list', '--limit', '1'], {
       env: { ...asOperator, NO_COLOR: '1' },
-      cwd: folder,
+      columns: 100,
     });
-    assert.ok(!plain.screen.includes(`${esc}[1m`), plain.screen);
+    assert.ok(!plain.output.includes(`${esc}[1m`), plain.output);
   });
 
   it('JSON stays JSON, and carries no character that controls a terminal', async () => {
@@ -247,7 +246,7 @@ describe('output', () => {
   it('a pipe that is closed early is no error', async (t) => {
     if (!existsSync('/bin/sh')) return skipWithout(t, 'sh');
     const { bin } = await import('../support/programs.ts');
-    const out = succeedSync(
+    const out = await succeed(
       '/bin/sh',
       ['-c', `"$0" "$1" audit list --all 2>&1 | head -1`, process.execPath, bin],
       { env: { PATH: process.env.PATH, HOME: folder, ...asOperator }, cwd: folder },
@@ -257,19 +256,13 @@ describe('output', () => {
 });
 
 describe('questions', () => {
-  it('a destructive command asks on a terminal, and does nothing unless the answer is yes', async (t) => {
-    if (!hasPty()) return skipWithout(t, 'python3');
+  it('a destructive command asks on a terminal, and does nothing unless the answer is yes', async () => {
     const { agentId: id } = await json<{ agentId: string }>(newAgent());
-    const answer = (text: string) =>
-      runOnTerminal(['agents', 'decommission', id], {
-        env: asOperator,
-        cwd: folder,
-        answers: [['[y/N] ', text]],
-      });
+    const answer = (text: string) => run(['agents', 'decommission', id], { answers: [['[y/N] ', text]] });
     const no = await answer('\r');
-    assert.equal(no.code, 1, no.screen);
-    assert.match(no.screen, /Decommission an agent for good \(\/agents\/.*\)\? \[y\/N\]/);
-    assert.match(no.screen, /cancelled; nothing was changed/);
+    assert.equal(no.code, 1, no.output);
+    assert.match(no.output, /Decommission an agent for good \(\/agents\/.*\)\? \[y\/N\]/);
+    assert.match(no.output, /cancelled; nothing was changed/);
     assert.equal((await answer('\u0003')).code, 130);
     assert.equal((await json(['agents', 'get', id])).status, 'active');
     assert.equal((await answer('y\r')).code, 0);

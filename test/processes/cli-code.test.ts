@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { connect } from '../../src/commands/client/connection.ts';
 import { type Run, startCommandLine } from '../support/command-line.ts';
+import { ioFor } from '../support/commands-in-process.ts';
 import { newAgent, skipWithout } from '../support/harness.ts';
 import { consoleOrigin, fromPage, sessionUrl } from '../support/scenarios/console.ts';
 import { hasPty, runOnTerminal } from '../support/terminal.ts';
@@ -81,7 +82,7 @@ describe('login --code', () => {
     assert.equal(created.code, 0, created.stderr);
     const agents = await run(['agents', 'list', '--json'], { env });
     assert.ok(agents.stdout.includes(email), agents.stdout + agents.stderr);
-    const connection = connect(env, { profile: 'default', data: folder });
+    const connection = connect(ioFor(env), { profile: 'default', data: folder });
     const stream = await connection.open('GET', '/events');
     assert.match(stream.headers.get('content-type') ?? '', /event-stream/);
     await stream.body?.cancel();
@@ -121,13 +122,12 @@ describe('login --code', () => {
     assert.equal(asked.code, 0, asked.screen);
     assert.ok(!asked.screen.includes(code));
     const second = await makeCode(browser);
-    const either = await runOnTerminal(['login', '--url', url, '--profile', 'other'], {
+    const either = await run(['login', '--url', url, '--profile', 'other'], {
       env,
-      cwd: folder,
       answers: [['one-time code of the console, or client id (not shown): ', `${second}\r`]],
     });
-    assert.equal(either.code, 0, either.screen);
-    assert.ok(!either.screen.includes(second));
+    assert.equal(either.code, 0, either.output);
+    assert.ok(!either.output.includes(second));
     assert.equal(Object.keys(stored(file).profiles).length, 2);
   });
 
@@ -224,7 +224,7 @@ describe('a profile that is a sign-in', () => {
   });
 
   it('no code and no session is in the log of the server', () => {
-    const output = service.program.output();
+    const output = service.log();
     assert.match(output, /console\/api\/session/);
     assert.doesNotMatch(output, /csc_|countersign=/);
   });

@@ -1,4 +1,4 @@
-/** Every command as a process: its requirements, refusals and messages. */
+/** The commands of a server: their requirements, refusals and messages. */
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,6 +18,7 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { scopes } from '../../src/contract/scopes.ts';
+import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
 import {
   askToken,
@@ -29,6 +30,7 @@ import {
   until,
   untilHealthy,
 } from '../support/programs.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .filter((file) => file.endsWith('.sql'))
@@ -36,13 +38,17 @@ const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .sort();
 
 /** Exit code 1 and one message without a stack. */
-async function refusalOf(program: Program): Promise<string> {
+async function refusalOf(program: Program | RunningCommand): Promise<string> {
   assert.equal(await program.gone(), 1, program.output());
   const said = program.output();
   assert.equal(said.match(/^countersign: /gm)?.length, 1, said);
   assert.doesNotMatch(said, /^ +at /m, 'no stack');
   return said;
 }
+
+/** In this process. */
+const start = (args: readonly string[], env: Record<string, string>) =>
+  startInProcess(args, { env, cwd: tmpdir() });
 
 const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
   const { privateKey, publicKey } =
@@ -108,7 +114,7 @@ describe('a command reports in one line', { concurrency: 3 }, () => {
     test(title, async () => {
       const databaseUrl = await createEmptyDatabase();
       if (holds !== undefined) await execute(databaseUrl, holds);
-      assert.match(await refusalOf(startCountersign(args, environment(databaseUrl))), says);
+      assert.match(await refusalOf(start(args, environment(databaseUrl))), says);
     });
   }
 });
@@ -119,7 +125,7 @@ test('migrate reports in one line a role that may not create tables', async (t) 
   await execute(url.href, `create role ${role} login password 'hunter2'`);
   t.after(() => execute(new URL('/postgres', url).href, `drop role ${role}`));
   const asked = Object.assign(new URL(url), { username: role, password: 'hunter2' });
-  const said = await refusalOf(startCountersign(['migrate'], environment(asked.href)));
+  const said = await refusalOf(start(['migrate'], environment(asked.href)));
   assert.match(
     said,
     /^countersign: the database role lacks a privilege.*: permission denied for schema public \(see DATABASE_URL\)$/m,
@@ -202,7 +208,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
   ];
   for (const { title, env, says } of cases) {
     test(title, async () => {
-      const said = await refusalOf(startCountersign(['serve'], env));
+      const said = await refusalOf(start(['serve'], env));
       for (const words of says) assert.match(said, words);
       assert.doesNotMatch(said, /hunter2|aHVudGVyMg/);
     });
@@ -211,7 +217,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
   test('while the database cannot be reached, naming it but not its password', async () => {
     const port = await freePort();
     const away = environment(`postgres://app:hunter2@127.0.0.1:${port}/countersign`);
-    const said = await refusalOf(startCountersign(['serve'], away));
+    const said = await refusalOf(start(['serve'], away));
     assert.match(
       said,
       new RegExp(`cannot use the database: .*127\\.0\\.0\\.1:${port} \\(see DATABASE_URL\\)`),
@@ -222,13 +228,13 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
   test('while the database refuses the connection, with the reason', async () => {
     const unknown = new URL(await createDatabase());
     unknown.pathname = '/unknown';
-    const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    const noDatabase = await refusalOf(start(['serve'], environment(unknown.href)));
     assert.match(
       noDatabase,
       /PostgreSQL has no such database; create it: database "unknown" does not exist \(see DATABASE_URL\)/,
     );
     unknown.password = 'hunter2';
-    const noEntry = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    const noEntry = await refusalOf(start(['serve'], environment(unknown.href)));
     assert.match(
       noEntry,
       /PostgreSQL refused the user or the password: password authentication failed .*\(see DATABASE_URL\)/,
@@ -240,7 +246,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     test(`when DATABASE_DIRECT_URL leads to another database (${command}), which stays as it is`, async () => {
       const [databaseUrl, other] = await Promise.all([createEmptyDatabase(), createEmptyDatabase()]);
       const env = environment(databaseUrl, { DATABASE_DIRECT_URL: other });
-      const said = await refusalOf(startCountersign([command], env));
+      const said = await refusalOf(start([command], env));
       assert.match(said, /DATABASE_DIRECT_URL leads to another database than DATABASE_URL/);
       for (const url of [databaseUrl, other])
         assert.deepEqual(await execute(url, `select 1 from pg_tables where schemaname = 'public'`), []);
@@ -249,7 +255,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     test(`while DATABASE_DIRECT_URL cannot be reached, naming that variable (${command})`, async () => {
       const DATABASE_DIRECT_URL = `postgres://app:hunter2@127.0.0.1:${await freePort()}/countersign`;
       const env = environment(await createEmptyDatabase(), { DATABASE_DIRECT_URL });
-      const said = await refusalOf(startCountersign([command], env));
+      const said = await refusalOf(start([command], env));
       assert.match(said, /cannot use the database: .*ECONNREFUSED.*\(see DATABASE_DIRECT_URL\)/);
       assert.doesNotMatch(said, /hunter2/);
     });
@@ -261,13 +267,13 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     await once(other, 'listening');
     t.after(() => other.close());
     const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
-    const said = await refusalOf(startCountersign(['serve'], env));
+    const said = await refusalOf(start(['serve'], env));
     assert.match(said, new RegExp(`port ${port} is already in use; choose another with PORT`));
   });
 
   test('on an unknown host name', async () => {
     const env = environment(await createDatabase(), { HOST: 'nowhere.invalid' });
-    const said = await refusalOf(startCountersign(['serve'], env));
+    const said = await refusalOf(start(['serve'], env));
     assert.match(said, /HOST=nowhere\.invalid is not an address of this machine/);
   });
 });
@@ -294,26 +300,26 @@ test('serve listens on one address of a host name with two: Fastify would add a 
 describe('migrate', () => {
   test('applies missing migrations with DATABASE_URL alone, and is then up to date', async () => {
     const DATABASE_URL = await createEmptyDatabase();
-    const first = startCountersign(['migrate'], { DATABASE_URL });
+    const first = start(['migrate'], { DATABASE_URL });
     assert.equal(await first.gone(), 0, first.output());
     assert.equal(first.output(), `Applied: ${migrations.join(', ')}\n`);
-    const second = startCountersign(['migrate'], { DATABASE_URL });
+    const second = start(['migrate'], { DATABASE_URL });
     assert.equal(await second.gone(), 0, second.output());
     assert.equal(second.output(), 'The database is up to date.\n');
-    assert.match(await refusalOf(startCountersign(['migrate'], {})), /a problem:\n.*DATABASE_URL is missing/);
+    assert.match(await refusalOf(start(['migrate'], {})), /a problem:\n.*DATABASE_URL is missing/);
 
     await execute(
       DATABASE_URL,
       `insert into schema_migrations values (9998, '9998_a', '', now()), (9999, '9999_b', '', now())`,
     );
-    const older = startCountersign(['migrate'], { DATABASE_URL });
+    const older = start(['migrate'], { DATABASE_URL });
     assert.equal(await older.gone(), 0, older.output());
     assert.match(older.output(), /"level":40.*"migrations":\["9998_a","9999_b"\].*newer version/);
   });
 
-  test('applies each migration once when several processes migrate concurrently', async () => {
+  test('applies each migration once when several commands migrate concurrently', async () => {
     const DATABASE_URL = await createEmptyDatabase();
-    const programs = [1, 2, 3].map(() => startCountersign(['migrate'], { DATABASE_URL }));
+    const programs = [1, 2, 3].map(() => start(['migrate'], { DATABASE_URL }));
     for (const program of programs) assert.equal(await program.gone(), 0, program.output());
     const said = programs.map((program) => program.output()).join('');
     const applied = said.matchAll(/^Applied: (.*)$/gm).flatMap(([, names = '']) => names.split(', '));
@@ -323,7 +329,7 @@ describe('migrate', () => {
 
   test('runs once when two nodes start concurrently on an empty database; both serve', async () => {
     const url = await createEmptyDatabase();
-    await Promise.all([startServe(environment(url)), startServe(environment(url))]);
+    await Promise.all([startServe(environment(url)), startServerInProcess(environment(url))]);
     await assertMigratedOnce(url);
   });
 });
@@ -337,14 +343,14 @@ async function assertMigratedOnce(databaseUrl: string): Promise<void> {
 }
 
 test('keys prints a pair that serve accepts', async () => {
-  const keys = startCountersign(['keys'], {});
+  const keys = start(['keys'], {});
   assert.equal(await keys.gone(), 0, keys.output());
   const [privatePem = '', publicPem = ''] =
     keys.output().match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----\n/g) ?? [];
   assert.match(privatePem, /BEGIN PRIVATE KEY/);
   assert.match(publicPem, /BEGIN PUBLIC KEY/);
   const pair = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
-  await startServe(environment(await createDatabase(), pair));
+  await startServerInProcess(environment(await createDatabase(), pair));
 });
 
 test('keys --out writes a private and a public file with their modes, and prints their paths and the key id', async () => {
@@ -352,7 +358,7 @@ test('keys --out writes a private and a public file with their modes, and prints
   after(() => rmSync(parent, { recursive: true }));
   const folder = join(parent, 'new', 'pair');
   const files = { private: join(folder, 'private.pem'), public: join(folder, 'public.pem') };
-  const keys = startCountersign(['keys', '--out', folder], {});
+  const keys = start(['keys', '--out', folder], {});
   assert.equal(await keys.gone(), 0, keys.output());
   const modes = [folder, files.private, files.public].map((path) => statSync(path).mode & 0o777);
   assert.deepEqual(modes, [0o700, 0o600, 0o644]);
@@ -364,7 +370,7 @@ test('keys --out writes a private and a public file with their modes, and prints
 
   const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
   const pair = { JWT_PRIVATE_KEY_FILE: files.private, JWT_PUBLIC_KEY_FILE: files.public };
-  const { url } = await startServe({ ...rest, ...pair });
+  const { url } = await startServerInProcess({ ...rest, ...pair });
   const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] };
   assert.deepEqual(
     jwks.keys.map(({ kid }) => kid),
@@ -380,7 +386,7 @@ for (const [kind, algorithm] of [
   test(`keys --kind ${kind} makes a pair for ${algorithm}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
     after(() => rmSync(folder, { recursive: true }));
-    const keys = startCountersign(['keys', '--kind', kind, '--out', folder], {});
+    const keys = start(['keys', '--kind', kind, '--out', folder], {});
     assert.equal(await keys.gone(), 0, keys.output());
     assert.match(keys.stdout(), new RegExp(`^algorithm \\(alg\\) +${algorithm}$`, 'm'));
     const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
@@ -388,7 +394,7 @@ for (const [kind, algorithm] of [
       JWT_PRIVATE_KEY_FILE: join(folder, 'private.pem'),
       JWT_PUBLIC_KEY_FILE: join(folder, 'public.pem'),
     };
-    const { url } = await startServe({ ...rest, ...pair });
+    const { url } = await startServerInProcess({ ...rest, ...pair });
     const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { alg: string }[] };
     assert.deepEqual(
       jwks.keys.map(({ alg }) => alg),
@@ -397,7 +403,7 @@ for (const [kind, algorithm] of [
   });
 
 test('keys --kind refuses any other kind, and names those that exist', async () => {
-  const said = await refusalOf(startCountersign(['keys', '--kind', 'p-384'], {}));
+  const said = await refusalOf(start(['keys', '--kind', 'p-384'], {}));
   assert.match(said, /--kind must be one of rsa, p-256, ed25519, not "p-384"/);
 });
 
@@ -406,16 +412,16 @@ test('keys --out refuses to overwrite either file, and writes neither', async ()
   after(() => rmSync(folder, { recursive: true }));
   for (const name of ['private.pem', 'public.pem']) {
     writeFileSync(join(folder, name), 'kept');
-    const said = await refusalOf(startCountersign(['keys', '--out', folder], {}));
+    const said = await refusalOf(start(['keys', '--out', folder], {}));
     assert.ok(said.includes(`${join(folder, name)} already exists and is not overwritten`), said);
     assert.deepEqual([readdirSync(folder), readFileSync(join(folder, name), 'utf8')], [[name], 'kept']);
     rmSync(join(folder, name));
   }
   symlinkSync(join(folder, 'elsewhere'), join(folder, 'private.pem'));
-  await refusalOf(startCountersign(['keys', '--out', folder], {}));
+  await refusalOf(start(['keys', '--out', folder], {}));
   const file = join(folder, 'file');
   writeFileSync(file, '');
-  assert.match(await refusalOf(startCountersign(['keys', '--out', file], {})), /cannot write the keys/);
+  assert.match(await refusalOf(start(['keys', '--out', file], {})), /cannot write the keys/);
 });
 
 test('bootstrap creates an operator once; --force adds a second valid secret', async () => {
@@ -433,10 +439,12 @@ test('bootstrap creates an operator once; --force adds a second valid secret', a
   assert.equal(issued.status, 200);
   assert.deepEqual(((await issued.json()) as { scope: string }).scope.split(' ').sort(), [...scopes].sort());
 
-  const said = await refusalOf(startCountersign(['bootstrap', '--json'], env));
+  const said = await refusalOf(start(['bootstrap', '--json'], env));
   assert.match(said, /there is an operator already.*--force/);
 
-  const again = await bootstrap(env, '--force');
+  const forced = start(['bootstrap', '--json', '--force'], env);
+  assert.equal(await forced.gone(), 0, forced.output());
+  const again: typeof operator = JSON.parse(forced.stdout());
   assert.equal(again.clientId, operator.clientId);
   assert.notEqual(again.clientSecret, operator.clientSecret);
   for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
@@ -453,7 +461,7 @@ test('bootstrap refuses keys that differ from those of the servers, names the ri
   };
   const others = { ...env, ...pems('rsa') };
   for (const args of [['bootstrap'], ['bootstrap', '--force']]) {
-    const said = await refusalOf(startCountersign(args, others));
+    const said = await refusalOf(start(args, others));
     assert.ok(said.includes(`the audit log is signed with another key (kid ${keys[0]?.kid})`), said);
     assert.deepEqual(await signingKeys(), before);
   }
@@ -467,7 +475,7 @@ test('bootstrap with other keys writes nothing into a database that is not up to
     databaseUrl,
     'delete from schema_migrations where version = 18; alter table audit_progress drop written_in',
   );
-  await refusalOf(startCountersign(['bootstrap'], { ...environment(databaseUrl), ...pems('rsa') }));
+  await refusalOf(start(['bootstrap'], { ...environment(databaseUrl), ...pems('rsa') }));
   assert.deepEqual(await execute(databaseUrl, 'select from schema_migrations where version = 18'), []);
 });
 

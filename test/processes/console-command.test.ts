@@ -4,23 +4,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { runCommand } from '../support/command-line.ts';
 import { createDatabase, environment } from '../support/harness.ts';
-import { freePort, makeOperator, startCountersign, untilHealthy } from '../support/programs.ts';
+import { freePort } from '../support/programs.ts';
 import { fromPage, sessionUrl } from '../support/scenarios/console.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-console-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const port = await freePort();
 const baseUrl = `http://127.0.0.1:${port}`;
-const env = { ...environment(await createDatabase(), { BASE_URL: baseUrl }), PORT: String(port) };
-const operator = await makeOperator(env);
-await untilHealthy(port, startCountersign(['serve'], { HOST: '127.0.0.1', ...env }));
+const env = environment(await createDatabase(), { BASE_URL: baseUrl });
+const { operator } = await startServerInProcess(env, port);
 
-const run = async (args: readonly string[], variables: Record<string, string> = {}) => {
-  const program = startCountersign(['console', ...args], variables, folder);
-  return { code: await program.gone(), output: program.output(), stdout: program.stdout() };
-};
+const run = (args: readonly string[], variables: Record<string, string> = {}) =>
+  runCommand(['console', ...args], { env: variables, cwd: folder });
 const signIn = (code: string) =>
   fetch(`${baseUrl}${sessionUrl}`, {
     method: 'POST',

@@ -11,6 +11,7 @@ import {
   startServe,
 } from '../support/programs.ts';
 import { jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 describe('a delegation chain in two processes', () => {
   it('403 in the other process with the next request after a revoked link, narrowed scopes or a suspended subject', async (test) => {
@@ -18,7 +19,7 @@ describe('a delegation chain in two processes', () => {
     const redis = await startRedis();
     const env = environment(await createDatabase(), { REDIS_URL: String(redis?.url) });
     const operator = await makeOperator(env);
-    const [here, there] = await Promise.all([startServe(env), startServe(env)]);
+    const [here, there] = await Promise.all([startServe(env), startServerInProcess(env)]);
     const headers = await authorize(here.url, operator);
 
     const call = async (url: string, method: string, authorization: string, payload?: object) => {

@@ -9,7 +9,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findPostmaster, readPostmasterFile } from '../../src/adapters/embedded-postgres/postmaster.ts';
-import { runSync } from '../support/child-process.ts';
+import { succeed } from '../support/child-process.ts';
+import { startInProcess } from '../support/commands-in-process.ts';
 import { newAgent, skipWithout } from '../support/harness.ts';
 import {
   authorize,
@@ -22,6 +23,8 @@ import {
   untilHealthy,
 } from '../support/programs.ts';
 import { fromPage, sessionUrl } from '../support/scenarios/console.ts';
+
+type Running = Pick<Program, 'output' | 'hasEnded' | 'gone' | 'kill'>;
 
 interface Admin {
   readonly baseUrl: string;
@@ -55,18 +58,30 @@ async function endLeftovers(folder: string): Promise<void> {
   for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
 }
 
-const launch = (folder: string, port: number, env: Record<string, string> = {}): Program =>
-  startCountersign(['dev', '--port', String(port), '--data', join(folder, 'data')], env, folder);
+const argsOf = (folder: string, port: number | string) => [
+  ...['dev', '--port', String(port)],
+  ...['--data', join(folder, 'data')],
+];
 
-async function start(folder: string, port: number, env: Record<string, string> = {}): Promise<Program> {
-  const program = launch(folder, port, env);
+const launch = (folder: string, port: number): Program => startCountersign(argsOf(folder, port), {}, folder);
+
+const launchInProcess = (folder: string, port: number | string, env: Record<string, string> = {}) =>
+  startInProcess(argsOf(folder, port), { env: { CONSOLE_BUILD: 'false', ...env }, cwd: folder });
+
+async function untilReady<T extends Running>(program: T, port: number): Promise<T> {
   await untilHealthy(port, program);
   await until('the welcome', async () => program.output().includes('Ctrl-C stops') || undefined, program);
   return program;
 }
 
+const start = (folder: string, port: number): Promise<Program> => untilReady(launch(folder, port), port);
+
+/** PostgreSQL is a process of its own here, too. */
+const startInside = (folder: string, port: number, env: Record<string, string> = {}) =>
+  untilReady(launchInProcess(folder, port, env), port);
+
 /** Ctrl-C: exit 0, and both ports are free again. */
-async function stop(program: Program, folder: string, port: number): Promise<void> {
+async function stop(program: Running, folder: string, port: number): Promise<void> {
   const postgres = await readPostmasterFile(clusterOf(folder));
   assert.ok(postgres?.port);
   program.kill('SIGINT');
@@ -146,14 +161,14 @@ describe('dev', () => {
 
   test('restarts with the same operator and data, and prints a working curl command', async (t) => {
     // dev supplies BASE_URL, which serve requires with NODE_ENV=production.
-    const program = await start(folder, port, { NODE_ENV: 'production' });
+    const program = await startInside(folder, port, { NODE_ENV: 'production' });
     assert.deepEqual(adminOf(folder), admin);
     assert.equal((await call(admin, 'GET', `/agents/${agentId}`)).status, 200);
     const pasted = /curl [\s\S]*?client_secret=\S+/.exec(program.output())?.[0];
     assert.ok(pasted, program.output());
     if (findProgram('curl')) {
-      const { stdout, stderr } = runSync('sh', ['-c', pasted], { env: { PATH: process.env.PATH } });
-      assert.equal(JSON.parse(stdout || '{}').token_type, 'Bearer', `${stdout}\n${stderr}`);
+      const stdout = await succeed('sh', ['-c', pasted], { env: { PATH: process.env.PATH } });
+      assert.equal(JSON.parse(stdout || '{}').token_type, 'Bearer', stdout);
     } else skipWithout(t, 'curl');
     await stop(program, folder, port);
   });
@@ -171,7 +186,7 @@ describe('dev', () => {
   });
 
   test('restarts a killed PostgreSQL without losing acknowledged writes, twice', async () => {
-    const program = await start(folder, port);
+    const program = await startInside(folder, port);
     for (let round = 0; round < 2; round += 1) {
       const { json } = await call(admin, 'POST', '/agents', newAgent());
       const killed = await findPostmaster(clusterOf(folder));
@@ -197,7 +212,7 @@ describe('dev', () => {
     ) as [string, string];
     const keys = [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')];
     rmSync(publicFile);
-    const program = await start(folder, other);
+    const program = await startInside(folder, other);
     assert.deepEqual(
       [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')],
       keys,
@@ -210,7 +225,7 @@ describe('dev', () => {
 
   test('creates a new operator secret when admin.json is missing', async () => {
     rmSync(join(folder, 'data', 'admin.json'));
-    const program = await start(folder, port);
+    const program = await startInside(folder, port);
     const renewed = adminOf(folder);
     assert.deepEqual({ ...renewed, clientSecret: admin.clientSecret }, admin);
     assert.notEqual(renewed.clientSecret, admin.clientSecret);
@@ -219,7 +234,7 @@ describe('dev', () => {
   });
 
   test('creates a new operator secret when the old one was revoked', async () => {
-    const first = await start(folder, port);
+    const first = await startInside(folder, port);
     const { clientSecret } = adminOf(folder);
     const headers = await authorize(admin.baseUrl, adminOf(folder));
     const credentials = `${admin.baseUrl}/api/v1/agents/${admin.agentId}/credentials`;
@@ -232,14 +247,14 @@ describe('dev', () => {
         204,
       );
     await stop(first, folder, port);
-    const second = await start(folder, port);
+    const second = await startInside(folder, port);
     assert.notEqual(adminOf(folder).clientSecret, clientSecret);
     assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
     await stop(second, folder, port);
   });
 
   test('refuses a second instance on the same folder; the first keeps running', async () => {
-    const first = await start(folder, port);
+    const first = await startInside(folder, port);
     const before = adminOf(folder);
     const second = launch(folder, await freePort());
     assert.equal(await second.gone(), 1, second.output());
@@ -254,7 +269,7 @@ describe('dev', () => {
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
     t.after(() => other.close());
-    const program = launch(folder, port);
+    const program = launchInProcess(folder, port);
     assert.equal(await program.gone(), 1, program.output());
     assert.match(program.output(), /^countersign: port \d+ is already in use/m);
     assert.equal(await findPostmaster(clusterOf(folder)), undefined);
@@ -264,7 +279,7 @@ describe('dev', () => {
 test('an invalid --port is refused in one line, before anything is created', async () => {
   const folder = newFolder();
   for (const value of ['abc', '', '0', '70000', '1e3']) {
-    const program = startCountersign(['dev', '--port', value, '--data', join(folder, 'data')], {}, folder);
+    const program = launchInProcess(folder, value);
     assert.equal(await program.gone(), 2, program.output());
     assert.equal(
       program.output(),
@@ -280,11 +295,7 @@ test('a port in use is refused in one line, before anything is created', async (
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
   t.after(() => other.close());
-  const program = startCountersign(
-    ['dev', '--port', String(port), '--data', join(folder, 'data')],
-    {},
-    folder,
-  );
+  const program = launchInProcess(folder, port);
   assert.equal(await program.gone(), 1, program.output());
   assert.match(program.output(), /^countersign: port \d+ is already in use; choose another.*\n$/);
   assert.ok(!existsSync(join(folder, 'data')));
@@ -293,7 +304,7 @@ test('a port in use is refused in one line, before anything is created', async (
 test('prints lines for people, and says goodbye on Ctrl-C', async () => {
   const folder = newFolder();
   const port = await freePort();
-  const program = await start(folder, port, { LOG_LEVEL: 'info' });
+  const program = await startInside(folder, port, { LOG_LEVEL: 'info' });
   program.kill('SIGINT');
   assert.equal(await program.gone(), 0, program.output());
   assert.match(program.output(), /^\d\d:\d\d:\d\d info {5}stopping; requests in flight/m);
@@ -331,7 +342,7 @@ test('SIGTERM during the first start leaves no process, and the next start works
     assert.ok([0, 'SIGTERM'].includes(await program.gone()), program.output());
     await until(`no process uses ${folder}`, async () => processesNaming(folder).length === 0 || undefined);
   }
-  await stop(await start(folder, port), folder, port);
+  await stop(await startInside(folder, port), folder, port);
 });
 
 /** Finds processes by their unique folder, where the system lists them. */

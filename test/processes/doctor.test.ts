@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Finding } from '../../src/commands/doctor/check.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
+import { runCommand } from '../support/command-line.ts';
 import {
   createDatabase,
   createEmptyDatabase,
@@ -20,13 +21,12 @@ import { authorityFile } from '../support/peers/receivers.ts';
 import {
   authorize,
   freePort,
-  makeOperator,
   startCountersign,
   startRedis,
   startStripeMock,
-  untilHealthy,
   withRedis,
 } from '../support/programs.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-doctor-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,13 +41,23 @@ const env: Record<string, string> = environment(databaseUrl, {
   BASE_URL: url,
   DATA_ENCRYPTION_KEY: encryptionKey,
 });
-const operator = await makeOperator(env);
-await untilHealthy(port, startCountersign(['serve'], env));
+const { operator } = await startServerInProcess(env, port);
 
 const run = async (changes: Record<string, string> = {}, args: readonly string[] = []) => {
-  const program = startCountersign(['doctor', ...args], { ...env, ...changes }, folder);
-  const code = await program.gone();
-  return { code, output: program.output(), stdout: program.stdout() };
+  const all = { ...env, ...changes };
+  // Node reads it when a process starts.
+  if ('NODE_EXTRA_CA_CERTS' in changes) {
+    const program = startCountersign(['doctor', ...args], all, folder);
+    return { code: await program.gone(), output: program.output(), stdout: program.stdout() };
+  }
+  // OpenTelemetry reads its variables from the process.
+  const tracing = Object.entries(changes).filter(([name]) => name.startsWith('OTEL_'));
+  Object.assign(process.env, Object.fromEntries(tracing));
+  try {
+    return await runCommand(['doctor', ...args], { env: all, cwd: folder });
+  } finally {
+    for (const [name] of tracing) delete process.env[name];
+  }
 };
 
 /** The findings by name; those of one name are joined. */
@@ -107,9 +117,9 @@ describe('countersign doctor', () => {
   });
 
   it('without any variable: names them, and checks what it can', async () => {
-    const program = startCountersign(['doctor', '--json'], {}, folder);
-    assert.equal(await program.gone(), 1);
-    const { findings } = JSON.parse(program.stdout()) as { findings: Finding[] };
+    const { code, stdout, output } = await runCommand(['doctor', '--json'], { env: {}, cwd: folder });
+    assert.equal(code, 1);
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
     const missing = findings.filter(({ name, status }) => name === 'configuration' && status === 'problem');
     assert.deepEqual(
       missing.map(({ found }) => found.split(' ')[0]),
@@ -117,15 +127,12 @@ describe('countersign doctor', () => {
     );
     assert.equal(findings.find(({ name }) => name === 'database')?.status, 'skipped');
     assert.equal(findings.find(({ name }) => name === 'node')?.status, 'ok');
-    assert.match(
-      program.output(),
-      /^doctor checks the environment of a server: .* None of them is set here\.$/m,
-    );
+    assert.match(output, /^doctor checks the environment of a server: .* None of them is set here\.$/m);
     writeFileSync(join(folder, 'admin.json'), '{}');
-    const dev = startCountersign(['doctor', '--data', folder], {}, folder);
-    assert.equal(await dev.gone(), 1);
+    const dev = await runCommand(['doctor', '--data', folder], { env: {}, cwd: folder });
+    assert.equal(dev.code, 1);
     rmSync(join(folder, 'admin.json'));
-    assert.match(dev.output(), /^doctor checks .* The instance of `countersign dev` in .* sets its own;/);
+    assert.match(dev.output, /^doctor checks .* The instance of `countersign dev` in .* sets its own;/);
     assert.doesNotMatch((await run()).output, /None of them is set/);
   });
 
@@ -400,7 +407,7 @@ describe('countersign doctor and BASE_URL', () => {
   it('a server that believes the X-Forwarded-For of any client', async () => {
     const trusting = await freePort();
     const settings = { ...env, PORT: String(trusting), TRUST_PROXY: '127.0.0.1' };
-    await untilHealthy(trusting, startCountersign(['serve'], settings));
+    await startServerInProcess(settings, trusting);
     const args = ['--url', `http://127.0.0.1:${trusting}`];
     // A proxy that passes the header on, before a server that trusts it.
     (await examine({ TRUST_PROXY: '192.0.2.0/24' }, args)).is(

@@ -5,10 +5,12 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { createVault } from '../../src/kernel/data/vault.ts';
+import { runCommand } from '../support/command-line.ts';
 import { environment, startApp, type TestApp } from '../support/harness.ts';
 import { startReceiver } from '../support/peers/receivers.ts';
 import { startCountersign, until } from '../support/programs.ts';
@@ -125,6 +127,10 @@ async function startLoad(nodes: TestApp[]) {
   };
 }
 
+/** In this process. */
+const rotate = (env: Record<string, string>, ...options: string[]) =>
+  runCommand(['rotate-encryption-key', ...options], { env, cwd: tmpdir() });
+
 /** Answers that a client may still repeat. */
 async function insertResponses(t: TestApp): Promise<void> {
   const vault = createVault(old);
@@ -152,15 +158,8 @@ test('200 for every request during a rotation of the encryption key, killed in t
     nodes[index] = started;
     await load.phase();
   };
-  const run = (variables: Record<string, string>, ...options: string[]) =>
-    startCountersign(
-      ['rotate-encryption-key', ...options],
-      environment(first.databaseUrl, { ...settings, ...variables }),
-    );
-  const ended = async (variables: Record<string, string>, ...options: string[]) => {
-    const program = run(variables, ...options);
-    return { code: await program.gone(), output: program.output() };
-  };
+  const ended = (variables: Record<string, string>, ...options: string[]) =>
+    rotate(environment(first.databaseUrl, { ...settings, ...variables }), ...options);
   const sealedWith = async (key: Buffer): Promise<number> => {
     const [row] = await first.sql<{ n: number }>(
       'select count(*)::int as n from idempotency_keys where starts_with(response, $1)',
@@ -193,7 +192,10 @@ test('200 for every request during a rotation of the encryption key, killed in t
        order by caller, key_hash offset ${stored / 2} limit 1) for update`,
   );
   const before = await sealedWith(next);
-  const killed = run(keys(next, old));
+  const killed = startCountersign(
+    ['rotate-encryption-key'],
+    environment(first.databaseUrl, { ...settings, ...keys(next, old) }),
+  );
   await until(
     'some batches',
     async () => ((await sealedWith(next)) >= before + 200 ? true : undefined),
@@ -253,11 +255,8 @@ test('a lost key: refuses; with --skip-unreadable names the rows, exits with 0, 
     createVault(foreign).seal('whsec_lost', lost),
     lost,
   ]);
-  const run = async (...options: string[]) => {
-    const variables = environment(t.databaseUrl, { ...settings, ...keys(next, old) });
-    const program = startCountersign(['rotate-encryption-key', ...options], variables);
-    return { code: await program.gone(), output: program.output() };
-  };
+  const run = (...options: string[]) =>
+    rotate(environment(t.databaseUrl, { ...settings, ...keys(next, old) }), ...options);
   const refused = await run();
   assert.equal(refused.code, 1);
   assert.match(refused.output, /1 row is encrypted with a key that is not configured/);
@@ -286,9 +285,9 @@ test('a lost key: refuses; with --skip-unreadable names the rows, exits with 0, 
 test('refuses to rotate without a key, with the same key twice, with a key of another length, and without an operator', async () => {
   const t = await startApp(keys(old));
   const refusalOf = async (variables: Record<string, string>, url = t.databaseUrl) => {
-    const program = startCountersign(['rotate-encryption-key'], environment(url, variables));
-    assert.equal(await program.gone(), 1, program.output());
-    return program.output();
+    const { code, output } = await rotate(environment(url, variables));
+    assert.equal(code, 1, output);
+    return output;
   };
   assert.match(await refusalOf({}), /DATA_ENCRYPTION_KEY is missing/);
   assert.match(await refusalOf(keys(old, old)), /lists DATA_ENCRYPTION_KEY itself/);

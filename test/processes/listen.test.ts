@@ -1,4 +1,4 @@
-/** `countersign listen`: a real process between a real server and a receiver on this machine. */
+/** `countersign listen` between a real server and a receiver on this machine. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { createDatabase, environment, newAgent } from '../support/harness.ts';
 import { messageText, openingText, startEventServer } from '../support/peers/event-server.ts';
 import {
@@ -16,12 +17,10 @@ import {
 } from '../support/peers/receivers.ts';
 import {
   authorize,
-  bin,
   freePort,
   makeOperator,
   type Program,
   startCountersign,
-  startProgram,
   until,
   untilHealthy,
 } from '../support/programs.ts';
@@ -63,28 +62,32 @@ const call = async (method: string, path: string, payload?: object) => {
 };
 const createAgent = async (): Promise<string> => (await call('POST', '/agents', newAgent())).agentId;
 
+const start = (args: readonly string[], changes: Record<string, string> = {}, input?: string) =>
+  startInProcess(['listen', ...args], {
+    env: { ...account, ...changes },
+    cwd: '/',
+    input,
+    shortWaits: true,
+  });
+
 /** Once it follows the stream. */
 async function listen(
   forwardTo: string,
   args: readonly string[] = [],
   changes: Record<string, string> = {},
-): Promise<Program> {
-  const program = startCountersign(
-    ['listen', '--forward-to', forwardTo, ...args],
-    { ...account, ...changes },
-    '/',
-  );
+): Promise<RunningCommand> {
+  const program = start(['--forward-to', forwardTo, ...args], changes);
   await until('it listens', async () => program.output().includes('Ctrl-C stops') || undefined, program);
   return program;
 }
 
 const localReceiver = (answer?: RequestHandler) => startReceiver(answer, { tls: false });
-const secretIn = (program: Program) => /signing secret: (whsec_\S+)/.exec(program.output())?.[1] ?? '';
+const secretIn = (program: RunningCommand) => /signing secret: (whsec_\S+)/.exec(program.output())?.[1] ?? '';
 const bodyOf = ({ body }: Received) => JSON.parse(body);
 const untilReceived = (received: readonly Received[], count: number) =>
   until(`${count} deliveries`, async () => received.length >= count || undefined, undefined, 60_000);
 
-async function stop(program: Program): Promise<void> {
+async function stop(program: RunningCommand): Promise<void> {
   program.kill('SIGINT');
   assert.equal(await program.gone(), 0, program.output());
 }
@@ -148,7 +151,7 @@ describe('countersign listen', () => {
 
   it('keeps its secret from run to run in a private file; --print-secret prints it alone', async () => {
     const run = async (...args: string[]) => {
-      const program = startCountersign(['listen', ...args], account, '/');
+      const program = start(args);
       assert.equal(await program.gone(), 0, program.output());
       return program.stdout();
     };
@@ -169,11 +172,7 @@ describe('countersign listen', () => {
     const other = mkdtempSync(join(folder, 'config-'));
     const file = join(other, 'countersign', 'listen.json');
     const run = async () => {
-      const program = startCountersign(
-        ['listen', '--print-secret'],
-        { ...account, XDG_CONFIG_HOME: other },
-        '/',
-      );
+      const program = start(['--print-secret'], { XDG_CONFIG_HOME: other });
       return { code: await program.gone(), output: program.output(), stdout: program.stdout() };
     };
     const all = await Promise.all([run(), run(), run()]);
@@ -196,14 +195,9 @@ describe('countersign listen', () => {
 
   it('signs with a secret from standard input, and does not print it', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-    const file = join(folder, 'secret');
-    writeFileSync(file, `${secret}\n`);
     const local = await localReceiver();
-    const command = `exec "$NODE" "$BIN" listen --forward-to 127.0.0.1:${local.port} --secret-stdin < "$FILE"`;
-    const program = startProgram('/bin/sh', ['-c', command], {
-      env: { ...account, PATH: process.env.PATH, NODE: process.execPath, BIN: bin, FILE: file },
-      cwd: '/',
-    });
+    const args = ['--forward-to', `127.0.0.1:${local.port}`, '--secret-stdin'];
+    const program = start(args, {}, `${secret}\n`);
     await until('it listens', async () => program.output().includes('Ctrl-C stops') || undefined, program);
     await createAgent();
     await untilReceived(local.received, 1);
@@ -309,17 +303,14 @@ describe('countersign listen', () => {
       [['--forward-to', 'localhost:1', '--replay', '-1'], /--replay must be a number/],
       [['--forward-to', 'localhost:1', '--secret-stdin'], /standard input is empty/],
     ] as const) {
-      const program = startCountersign(['listen', ...args], { ...account, XDG_CONFIG_HOME: config }, '/');
+      const program = start(args, { XDG_CONFIG_HOME: config });
       assert.equal(await program.gone(), 2, program.output());
       assert.match(program.output(), message);
       assert.ok(!program.output().includes('word'));
       assert.doesNotMatch(program.output(), /\n\s+at /);
     }
-    const command = `echo none | "$NODE" "$BIN" listen --forward-to localhost:1 --secret-stdin`;
-    const program = startProgram('/bin/sh', ['-c', command], {
-      env: { ...account, PATH: process.env.PATH, NODE: process.execPath, BIN: bin, XDG_CONFIG_HOME: config },
-      cwd: '/',
-    });
+    const args = ['--forward-to', 'localhost:1', '--secret-stdin'];
+    const program = start(args, { XDG_CONFIG_HOME: config }, 'none\n');
     assert.equal(await program.gone(), 2, program.output());
     assert.match(program.output(), /standard input has no signing secret: it must be whsec_/);
     assert.equal(existsSync(config), false);

@@ -6,8 +6,10 @@ import { getOnNewConnection, requestsByProcess, startTwoProcesses } from '../sup
 import { type Service, until } from '../support/programs.ts';
 
 /** Sends requests that need no database on new connections until they are refused; resolves to the outcomes. */
-async function requestUntilRefused(service: Service): Promise<Map<string, number>> {
-  const outcomes = new Map<string, number>();
+async function requestUntilRefused(
+  service: Service,
+  outcomes: Map<string, number>,
+): Promise<Map<string, number>> {
   const askOn = async () => {
     for (let outcome = ''; outcome !== 'ECONNREFUSED'; ) {
       outcome = await getOnNewConnection(service, '/.well-known/jwks.json').then(
@@ -40,8 +42,9 @@ for (const [target, stop] of [
       const two = await startTwoProcesses(t);
       if (!two) return;
       const { service } = two;
-      const asked = requestUntilRefused(service);
-      await sleep(2_000);
+      const counts = new Map<string, number>();
+      const asked = requestUntilRefused(service, counts);
+      await until('100 answers', async () => (counts.get('200') ?? 0) >= 100 || undefined);
       stop(service);
       outcomes = [...(await asked).keys()].sort();
       assert.equal(await service.program.gone(), 0, service.program.output());
@@ -108,7 +111,7 @@ test('counters do not decrease when a process is stopped, killed or replaced; it
 });
 
 test('exit 1 when a process does not stop; the supervisor kills it', async (t) => {
-  const two = await startTwoProcesses(t);
+  const two = await startTwoProcesses(t, undefined, {}, { shutdownTimeoutMs: 4_000 });
   if (!two) return;
   const { service } = two;
   const [victim = 0] = requestsByProcess(service).keys();

@@ -1,6 +1,8 @@
 /** WEB_CONCURRENCY: several serving processes behind one port. */
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
+import { runCommand } from '../support/command-line.ts';
 import { environment } from '../support/harness.ts';
 import { startRelay } from '../support/peers/relay.ts';
 import {
@@ -59,23 +61,32 @@ test('two processes behind one port', async (t) => {
   );
 });
 
-test('the supervisor retries a replacement that cannot start; the other processes keep serving', async (t) => {
+test('two processes whose database goes away', async (t) => {
   const relay = await startRelay(Number(new URL(process.env.TEST_POSTGRES_URL ?? '').port));
   const two = await startTwoProcesses(t, relay);
   if (!two) return;
   const { service } = two;
-  const [victim = 0] = requestsByProcess(service).keys();
-  relay.cut();
-  process.kill(victim, 'SIGKILL');
-  const complaint = /countersign: cannot use the database/;
-  await until('the failure', async () => complaint.test(service.program.output()) || undefined);
-  assert.equal((await getOnNewConnection(service, '/health')).status, 503, 'the other process goes on');
-  await relay.restore();
-  await until('a third process', async () => {
-    await getOnNewConnection(service, '/health');
-    return requestsByProcess(service).size === 3 || undefined;
+
+  await t.test('a replacement that cannot start is retried; the other processes keep serving', async () => {
+    const [victim = 0] = requestsByProcess(service).keys();
+    relay.cut();
+    process.kill(victim, 'SIGKILL');
+    const complaint = /countersign: cannot use the database/;
+    await until('the failure', async () => complaint.test(service.program.output()) || undefined);
+    assert.equal((await getOnNewConnection(service, '/health')).status, 503, 'the other process goes on');
+    await relay.restore();
+    await until('a third process', async () => {
+      await getOnNewConnection(service, '/health');
+      return requestsByProcess(service).size === 3 || undefined;
+    });
+    assert.equal((await getOnNewConnection(service, '/health')).status, 200);
   });
-  assert.equal((await getOnNewConnection(service, '/health')).status, 200);
+
+  await t.test('all processes end when the supervisor is killed', async () => {
+    service.program.kill('SIGKILL');
+    assert.equal(await service.program.gone(), 'SIGKILL');
+    await assert.rejects(getOnNewConnection(service, '/health'));
+  });
 });
 
 test('SIGINT to all processes ends all with exit code 0', async (t) => {
@@ -101,18 +112,11 @@ test('SHUTDOWN_DELAY_SECONDS: both processes serve and are not ready, then all e
   assert.equal(await service.program.gone(), 0, service.program.output());
 });
 
-test('all processes end when the supervisor is killed', async (t) => {
-  const two = await startTwoProcesses(t);
-  if (!two) return;
-  two.service.program.kill('SIGKILL');
-  assert.equal(await two.service.program.gone(), 'SIGKILL');
-  await assert.rejects(getOnNewConnection(two.service, '/health'));
-});
-
 test('serve refuses several processes with memory://', async () => {
-  const program = startCountersign(['serve'], environment('postgres://db/x', { WEB_CONCURRENCY: '2' }));
-  assert.equal(await program.gone(), 1);
-  assert.match(program.output(), /WEB_CONCURRENCY above 1 needs a Redis that the processes share/);
+  const env = environment('postgres://db/x', { WEB_CONCURRENCY: '2' });
+  const { code, output } = await runCommand(['serve'], { env, cwd: tmpdir() });
+  assert.equal(code, 1);
+  assert.match(output, /WEB_CONCURRENCY above 1 needs a Redis that the processes share/);
 });
 
 test('exit 1 when the first processes cannot start; the supervisor does not retry', async () => {

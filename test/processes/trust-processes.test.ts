@@ -6,6 +6,7 @@ import { createDatabase, environment, newAgent } from '../support/harness.ts';
 import { startIssuer } from '../support/peers/issuers.ts';
 import { authorize, makeOperator, type Service, startServe } from '../support/programs.ts';
 import { jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 const audience = 'https://id.example';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -15,11 +16,11 @@ const env = environment(await createDatabase(), {
   RATE_LIMIT_PER_MINUTE: '100000',
 });
 const operator = await makeOperator(env);
-const [here, there] = await Promise.all([startServe(env), startServe(env)]);
+const [here, there] = await Promise.all([startServe(env), startServerInProcess(env)]);
 const issuer = await startIssuer(systemClock);
 const headers = await authorize(here.url, operator);
 
-const call = async (service: Service, method: string, path: string, payload?: object) => {
+const call = async (service: Pick<Service, 'url'>, method: string, path: string, payload?: object) => {
   const response = await fetch(`${service.url}/api/v1${path}`, {
     method,
     headers: { ...headers, ...(payload && { 'content-type': 'application/json' }) },
@@ -29,13 +30,13 @@ const call = async (service: Service, method: string, path: string, payload?: ob
   assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
   return text === '' ? undefined : JSON.parse(text);
 };
-const form = async (service: Service, path: string, fields: Record<string, string>) => {
+const form = async (service: Pick<Service, 'url'>, path: string, fields: Record<string, string>) => {
   const body = new URLSearchParams(fields);
   const response = await fetch(`${service.url}/api/v1${path}`, { method: 'POST', body });
   await response.text();
   return response.status;
 };
-const exchange = (service: Service, subject_token: string, client_id: string) =>
+const exchange = (service: Pick<Service, 'url'>, subject_token: string, client_id: string) =>
   form(service, '/oidc/token', {
     grant_type: tokenExchange,
     subject_token,
@@ -52,7 +53,7 @@ const createPolicy = async (changes: object = {}) => {
 
 describe('trust in two processes', () => {
   it('a partner removed or changed in one process is removed or changed in the other', async () => {
-    const verdict = async (service: Service, token: string) => {
+    const verdict = async (service: Pick<Service, 'url'>, token: string) => {
       const { valid, reason } = await call(service, 'POST', '/federation/verify', { token });
       return valid ? 'valid' : reason;
     };
@@ -93,7 +94,7 @@ describe('trust in two processes', () => {
       scopes: ['agents:read'],
     });
     const token = await issuer.sign({ sub: subject, aud: audience });
-    const redeem = (service: Service) =>
+    const redeem = (service: Pick<Service, 'url'>) =>
       form(service, '/token', {
         grant_type: tokenExchange,
         client_assertion_type: assertionType,

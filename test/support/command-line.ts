@@ -1,27 +1,30 @@
 /** The command line as a script uses it: a server, an operator, and commands with pipes for input and output. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { type CommandOptions, startInProcess } from './commands-in-process.ts';
 import { createDatabase, environment } from './harness.ts';
-import { bin, type Client, makeOperator, type Service, startServe } from './programs.ts';
+import type { Client } from './programs.ts';
+import { type ServerInProcess, startServerInProcess } from './server-in-process.ts';
 
 export interface Run {
-  readonly code: number | null;
+  readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** Both, as they came. */
+  readonly output: string;
 }
 
 export interface CommandLine {
-  readonly service: Service;
+  readonly service: ServerInProcess;
   readonly operator: Client;
   /** A folder of the test file; commands run in it. */
   readonly folder: string;
   /** The variables with which a command is the operator. */
   readonly asOperator: Record<string, string>;
   /** With the operator's variables, unless `env` is given. */
-  run(args: readonly string[], options?: { env?: Record<string, string>; input?: string }): Promise<Run>;
+  run(args: readonly string[], options?: Partial<Omit<CommandOptions, 'cwd'>>): Promise<Run>;
 }
 
 /** One server for the test file. */
@@ -29,8 +32,8 @@ export async function startCommandLine(variables: Record<string, string> = {}): 
   const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const env = environment(await createDatabase(), { RATE_LIMIT_PER_MINUTE: '100000', ...variables });
-  const operator = await makeOperator(env);
-  const service = await startServe(env);
+  const service = await startServerInProcess(env);
+  const { operator } = service;
   const asOperator = {
     COUNTERSIGN_URL: service.url,
     COUNTERSIGN_CLIENT_ID: operator.clientId,
@@ -41,25 +44,13 @@ export async function startCommandLine(variables: Record<string, string> = {}): 
     operator,
     folder,
     asOperator,
-    run: (args, { env = asOperator, input } = {}) => runCommand(args, { env, cwd: folder, input }),
+    run: (args, options) => runCommand(args, { env: asOperator, ...options, cwd: folder }),
   };
 }
 
-/** A profile file in HOME must not matter to a test: it has a HOME of its own. */
-export function runCommand(
-  args: readonly string[],
-  options: { env: Record<string, string>; cwd: string; input?: string | undefined },
-): Promise<Run> {
-  const { env, cwd, input } = options;
-  const child = spawn(process.execPath, ['--preserve-symlinks', bin, ...args], {
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: cwd, ...env },
-    cwd,
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.on('data', (chunk) => (stdout += chunk));
-  child.stderr?.on('data', (chunk) => (stderr += chunk));
-  child.stdin?.end(input);
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+/** In this process. */
+export async function runCommand(args: readonly string[], options: CommandOptions): Promise<Run> {
+  const command = startInProcess(args, options);
+  const code = await command.gone();
+  return { code, stdout: command.stdout(), stderr: command.stderr(), output: command.output() };
 }

@@ -3,11 +3,17 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import type { ServeOptions } from '../../src/commands/serve.ts';
 import { createDatabase, environment, skipWithout } from './harness.ts';
 import { type Relay, throughRelay } from './peers/relay.ts';
 import { authorize, makeOperator, type Service, startRedis, startServe, until } from './programs.ts';
 
-export async function startTwoProcesses(t: TestContext, relay?: Relay, changes: Record<string, string> = {}) {
+export async function startTwoProcesses(
+  t: TestContext,
+  relay?: Relay,
+  changes: Record<string, string> = {},
+  limits?: ServeOptions['limits'],
+) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
@@ -19,7 +25,7 @@ export async function startTwoProcesses(t: TestContext, relay?: Relay, changes: 
     ...changes,
   });
   const operator = await makeOperator(env);
-  const service = await startServe(env);
+  const service = await startServe(env, [], limits);
   await until('both processes', async () => {
     await getOnNewConnection(service, '/health');
     return requestsByProcess(service).size === 2 || undefined;

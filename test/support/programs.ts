@@ -12,10 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { createApp } from '../../src/app.ts';
 import { createOperator } from '../../src/commands/bootstrap.ts';
+import type { ServeOptions } from '../../src/commands/serve.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
+
+const serveWithLimits = fileURLToPath(new URL('serve-with-limits.ts', import.meta.url));
 
 export interface Program {
   readonly child: ChildProcess;
@@ -26,6 +29,7 @@ export interface Program {
   ended(): Promise<number | string>;
   /** The same, after all its child processes have closed the output too; fails after a timeout. */
   gone(ms?: number): Promise<number | string>;
+  hasEnded(): boolean;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -78,6 +82,7 @@ export function startProgram(
       });
       return Promise.race([closed, late]).finally(() => timer.abort());
     },
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     kill: (signal) => void child.kill(signal),
   };
 }
@@ -91,8 +96,16 @@ export const startCountersign = (
   env: Record<string, string>,
   cwd?: string,
   input?: string,
+): Program => startScript(bin, args, env, cwd, input);
+
+const startScript = (
+  script: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd?: string,
+  input?: string,
 ): Program =>
-  startProgram(process.execPath, [...cheapStart, bin, ...args], {
+  startProgram(process.execPath, [...cheapStart, script, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, CONSOLE_BUILD: 'false', ...env },
     ...(cwd !== undefined && { cwd }),
     ...(input !== undefined && { input }),
@@ -141,7 +154,7 @@ function reservePort(port: number): boolean {
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,
-  program?: Program,
+  program?: Pick<Program, 'hasEnded' | 'output'>,
   ms = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
@@ -152,8 +165,7 @@ export async function until<T>(
       cause = error;
     });
     if (answer !== undefined) return answer;
-    const over =
-      program !== undefined && (program.child.exitCode !== null || program.child.signalCode !== null);
+    const over = program?.hasEnded() ?? false;
     if (over || performance.now() > deadline) {
       const why = over ? 'the program ended' : 'not in time';
       throw new Error(`${what}: ${why}\n${program?.output() ?? ''}`, { cause });
@@ -162,7 +174,10 @@ export async function until<T>(
   }
 }
 
-export const untilHealthy = (port: number, program: Program): Promise<Response> =>
+export const untilHealthy = (
+  port: number,
+  program: Pick<Program, 'hasEnded' | 'output'>,
+): Promise<Response> =>
   until(
     `/health on port ${port}`,
     async () => {
@@ -254,9 +269,13 @@ export interface Service {
 export async function startServe(
   env: Record<string, string>,
   args: readonly string[] = [],
+  limits?: ServeOptions['limits'],
 ): Promise<Service> {
   const port = await freePort();
-  const program = startCountersign(['serve', ...args], { HOST: '127.0.0.1', PORT: String(port), ...env });
+  const variables = { HOST: '127.0.0.1', PORT: String(port), ...env };
+  const program = limits
+    ? startScript(serveWithLimits, [JSON.stringify(limits)], variables)
+    : startCountersign(['serve', ...args], variables);
   await untilHealthy(port, program);
   return { program, port, url: `http://127.0.0.1:${port}` };
 }

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ioFor } from '../../../test/support/commands-in-process.ts';
 import { startPeer } from '../../../test/support/peers/http-peer.ts';
 import { exitCodes } from '../command-error.ts';
 import { apiCommands } from './api/api-commands.ts';
@@ -26,7 +27,8 @@ async function busyServer(status: number, retryAfter?: () => string) {
     return response.writeHead(status).end('{"code":"UNAVAILABLE","message":"busy"}');
   });
   const env = { COUNTERSIGN_URL: url, COUNTERSIGN_CLIENT_ID: 'id', COUNTERSIGN_CLIENT_SECRET: 'secret' };
-  return { requests, env, connection: connect(env, { data: '.countersign' }) };
+  const io = ioFor(env);
+  return { requests, io, connection: connect(io, { data: '.countersign' }) };
 }
 
 describe('after a 503', () => {
@@ -45,11 +47,11 @@ describe('after a 503', () => {
     });
 
   it('a command whose operation takes an idempotency key is sent again with the same one', async () => {
-    const { requests, env } = await busyServer(503);
+    const { requests, io } = await busyServer(503);
     const command = apiCommands(loadOperations()).find(({ operation }) => operation.id === 'createAgent');
     assert.ok(command);
     const request = { method: 'POST', path: '/agents', query: {}, headers: {}, body: {} };
-    await execute(command, request, { data: '.countersign', json: true }, env);
+    await execute(io, command, request, { data: '.countersign', json: true });
     const keys = requests.map(({ headers }) => headers['idempotency-key']);
     assert.equal(keys.length, 2);
     assert.match(String(keys[0]), /^[0-9a-f-]{36}$/);
@@ -79,12 +81,13 @@ it('an attempt without an answer ends by time, also while the answer arrives', a
     else if (request.url?.endsWith('half')) response.write('{');
   });
   const env = { COUNTERSIGN_URL: url, COUNTERSIGN_CLIENT_ID: 'id', COUNTERSIGN_CLIENT_SECRET: 'secret' };
-  const connection = connect(env, { data: '.countersign' });
-  const api = createApi(connection, { userAgent: 'test', run: '1' });
+  const io = ioFor(env);
+  const connection = connect(io, { data: '.countersign' });
+  const api = createApi(io, connection, { userAgent: 'test', run: '1' });
   for (const path of ['/nothing', '/half'])
     await assert.rejects(api.get(path), { exitCode: exitCodes.unavailable });
   const options = { language: 'go', out: join(tmpdir(), randomUUID()), data: '.countersign' };
-  await assert.rejects(scaffold(randomUUID(), env, options), { exitCode: exitCodes.unavailable });
+  await assert.rejects(scaffold(io, randomUUID(), options), { exitCode: exitCodes.unavailable });
 });
 
 it('an endless answer is refused', async () => {
@@ -101,8 +104,9 @@ it('an endless answer is refused', async () => {
     more();
   });
   const env = { COUNTERSIGN_URL: url, COUNTERSIGN_CLIENT_ID: 'id', COUNTERSIGN_CLIENT_SECRET: 'secret' };
-  const connection = connect(env, { data: '.countersign' });
+  const io = ioFor(env);
+  const connection = connect(io, { data: '.countersign' });
   await assert.rejects(connection.call('GET', '/agents'), /longer than 16777216 bytes/);
-  const api = createApi(connection, { userAgent: 'test', run: '1' });
+  const api = createApi(io, connection, { userAgent: 'test', run: '1' });
   await assert.rejects(api.get('/agents'), /longer than 16777216 bytes/);
 });

@@ -2,8 +2,7 @@
  * An authenticated connection to a running server, for the commands that are its clients. Renews its token, waits where the server
  * says how long, and turns refusals into one line with the field and the request id.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Environment } from '../../kernel/config/config.ts';
+import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
 import { readJson, refusalOf, send } from './http.ts';
 import { type Access, type AccountOptions, accessOf, accountFrom } from './remote.ts';
@@ -33,8 +32,8 @@ const attempts = 4;
 /** A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up. */
 const longestWaitSeconds = 65;
 
-export function connect(env: Environment, options: AccountOptions): Connection {
-  const account = accountFrom(env, options);
+export function connect(io: Io, options: AccountOptions): Connection {
+  const account = accountFrom(io, options);
   const { url } = account;
   let access: Access | undefined;
 
@@ -58,8 +57,8 @@ export function connect(env: Environment, options: AccountOptions): Connection {
       if (wait === undefined || attempt >= attempts)
         throw await refusalOf(response, response.status === 401 ? access.remedy : '');
       await response.body?.cancel();
-      printError(`${url} is busy (${response.status}); trying again in ${wait} s`);
-      await delay(wait * 1_000);
+      printError(io, `${url} is busy (${response.status}); trying again in ${wait} s`);
+      await io.sleep(wait * 1_000);
     }
   };
 

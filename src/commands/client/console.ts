@@ -1,6 +1,6 @@
 /** `countersign console`: prints a link that signs a person in to the web console of a running server, once. */
-import type { Environment } from '../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { print, quoted } from '../terminal.ts';
 import { connect, requestTimeoutMs } from './connection.ts';
 import { readBody } from './http.ts';
@@ -8,19 +8,22 @@ import { type AccountOptions, accountFrom } from './remote.ts';
 
 const maxAnswerBytes = 64 * 1024;
 
-export async function printConsoleLink(env: Environment, options: AccountOptions): Promise<void> {
-  const account = accountFrom(env, options);
+export async function printConsoleLink(io: Io, options: AccountOptions): Promise<void> {
+  const account = accountFrom(io, options);
   if ('session' in account)
     throw new CommandError(
       `the profile ${account.profile} was signed in from the console; open ${account.url}/console and sign in there`,
       exitCodes.notPermitted,
     );
-  const answer = await connect(env, options).open('POST', '/console/links', {
+  const answer = await connect(io, options).open('POST', '/console/links', {
     timeoutMs: requestTimeoutMs,
   });
-  print(`${quoted(linkIn(await readBody(answer, maxAnswerBytes), account.url))}
+  print(
+    io,
+    `${quoted(linkIn(await readBody(answer, maxAnswerBytes), account.url))}
 
-Open it in a browser within a minute. It works once, and signs you in as ${account.clientId}.`);
+Open it in a browser within a minute. It works once, and signs you in as ${account.clientId}.`,
+  );
 }
 
 function linkIn(body: Buffer, server: string): string {

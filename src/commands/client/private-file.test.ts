@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
+import { ioFor } from '../../../test/support/commands-in-process.ts';
 import { startPeer } from '../../../test/support/peers/http-peer.ts';
 import { saveAnswer } from './api/files.ts';
 import type { Connection } from './connection.ts';
@@ -42,7 +43,7 @@ it('--output does not follow a link beside the file', async () => {
   writeFileSync(mine, 'mine');
   symlinkSync(mine, `${output}.part`);
   const connection = { open: () => fetch(url) } as unknown as Connection;
-  await saveAnswer(connection, { method: 'GET', path: '/', query: {}, headers: {} }, output);
+  await saveAnswer(ioFor({}), connection, { method: 'GET', path: '/', query: {}, headers: {} }, output);
   assert.equal(readFileSync(output, 'utf8'), 'answer');
   assert.equal(readFileSync(mine, 'utf8'), 'mine');
   assert.equal(modeOf(output), 0o600);

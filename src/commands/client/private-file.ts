@@ -20,20 +20,20 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Environment } from '../../kernel/config/config.ts';
 import { CommandError } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
 
 /** COUNTERSIGN_CONFIG names the file of the profiles; the others are beside it. */
-export const configFolder = (env: Environment): string =>
-  env.COUNTERSIGN_CONFIG
-    ? dirname(env.COUNTERSIGN_CONFIG)
-    : join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'countersign');
+export const configFolder = (io: Io): string =>
+  io.env.COUNTERSIGN_CONFIG
+    ? dirname(io.env.COUNTERSIGN_CONFIG)
+    : join(io.env.XDG_CONFIG_HOME || join(io.env.HOME || homedir(), '.config'), 'countersign');
 
 /** Undefined when there is no such file. */
-export function readPrivateFile(file: string): string | undefined {
+export function readPrivateFile(io: Io, file: string): string | undefined {
   try {
-    keepPrivate(file);
+    keepPrivate(io, file);
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -44,7 +44,7 @@ export function readPrivateFile(file: string): string | undefined {
 }
 
 /** Others could have read the secrets already, so the owner is told. Windows has no such modes. */
-function keepPrivate(file: string): void {
+function keepPrivate(io: Io, file: string): void {
   if (process.platform === 'win32') return;
   const { uid, mode } = statSync(file);
   if (uid !== process.getuid?.())
@@ -54,6 +54,7 @@ function keepPrivate(file: string): void {
   if ((mode & 0o077) === 0) return;
   chmodSync(file, 0o600);
   printError(
+    io,
     `${file} was open to other users of this machine; now it is not (mode 600). Rotate its secrets if others could have read them.`,
   );
 }
@@ -63,11 +64,11 @@ const lockTimeoutMs = 5_000;
 const staleLockMs = 30_000;
 
 /** Stores what `change` makes of the text. `change` reads the file itself, while no other command changes it. */
-export async function changePrivateFile(env: Environment, file: string, change: () => string): Promise<void> {
+export async function changePrivateFile(io: Io, file: string, change: () => string): Promise<void> {
   try {
     const folder = dirname(file);
     // The folder of COUNTERSIGN_CONFIG is the user's own, and may hold other files.
-    const isOurs = !existsSync(folder) || !env.COUNTERSIGN_CONFIG;
+    const isOurs = !existsSync(folder) || !io.env.COUNTERSIGN_CONFIG;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isOurs) chmodSync(folder, 0o700);
     const draft = `${file}.new`;

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { Io } from '../io.ts';
 import { addConnectionOptions } from './connection-options.ts';
 
 /** `console` and `scaffold`. */
-export function registerProjects(program: Command): void {
+export function registerProjects(program: Command, io: Io): void {
   addConnectionOptions(
     program
       .command('console')
@@ -12,7 +13,7 @@ export function registerProjects(program: Command): void {
       'after',
       '\nThe link signs in the account of this command: `countersign whoami` shows which one it is.',
     )
-    .action(async (options) => (await import('./console.ts')).printConsoleLink(process.env, options));
+    .action(async (options) => (await import('./console.ts')).printConsoleLink(io, options));
 
   addConnectionOptions(
     program
@@ -35,7 +36,5 @@ export function registerProjects(program: Command): void {
       'after',
       '\nExample, with a running dev instance:\n  countersign scaffold 0192f0c1-7a3e-7c54-9b1d-2f6a8e4d5c3b --language go --out ./my-agent',
     )
-    .action(async (agentId, options) =>
-      (await import('./scaffold.ts')).scaffold(agentId, process.env, options),
-    );
+    .action(async (agentId, options) => (await import('./scaffold.ts')).scaffold(io, agentId, options));
 }

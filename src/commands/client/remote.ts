@@ -1,8 +1,8 @@
 /** The account with which a command uses a running server: where it comes from, and how its requests prove it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { defaultDataFolder } from './connection-options.ts';
 import { readBody, refusalOf, send } from './http.ts';
@@ -40,11 +40,11 @@ const maxTokenBytes = 64 * 1024;
  * profile. The secrets of a profile or of admin.json are sent to the address that they were stored with only, and credentials of
  * options or the environment to an address of options or the environment only: admin.json may be a file of another party.
  */
-export function accountFrom(env: Environment, options: AccountOptions): Account {
-  if (options.profile !== undefined) return namedAccount(env, options.profile, options.url);
-  const clientId = options.clientId ?? env.COUNTERSIGN_CLIENT_ID;
-  const clientSecret = options.clientSecret ?? env.COUNTERSIGN_CLIENT_SECRET;
-  const givenUrl = options.url ?? env.COUNTERSIGN_URL;
+export function accountFrom(io: Io, options: AccountOptions): Account {
+  if (options.profile !== undefined) return namedAccount(io, options.profile, options.url);
+  const clientId = options.clientId ?? io.env.COUNTERSIGN_CLIENT_ID;
+  const clientSecret = options.clientSecret ?? io.env.COUNTERSIGN_CLIENT_SECRET;
+  const givenUrl = options.url ?? io.env.COUNTERSIGN_URL;
   if ((clientId || clientSecret) && !givenUrl)
     throw new CommandError(
       'the address of the server is missing: credentials of the environment or of options are not sent to a stored address; set COUNTERSIGN_URL or give --url, or name a profile with --profile',
@@ -56,7 +56,7 @@ export function accountFrom(env: Environment, options: AccountOptions): Account 
     return { url: givenUrl.replace(/\/+$/, ''), clientId, clientSecret };
   }
   const file = join(options.data, 'admin.json');
-  const stored = options.data === defaultDataFolder ? currentAccount(env) : undefined;
+  const stored = options.data === defaultDataFolder ? currentAccount(io) : undefined;
   const known = stored ?? readAdmin(file);
   const url = givenUrl ?? known.url;
   if (url) requireAddress(url);
@@ -76,8 +76,8 @@ export function accountFrom(env: Environment, options: AccountOptions): Account 
   );
 }
 
-function namedAccount(env: Environment, name: string, url: string | undefined): Account {
-  const profile = findProfile(env, name);
+function namedAccount(io: Io, name: string, url: string | undefined): Account {
+  const profile = findProfile(io, name);
   if (profile === undefined)
     throw new CommandError(
       `there is no profile ${quoted(name)}: \`countersign profiles\` lists them, \`countersign login --profile ${quoted(name)}\` makes it`,
@@ -91,8 +91,8 @@ function namedAccount(env: Environment, name: string, url: string | undefined): 
   return { ...profile, profile: name };
 }
 
-function currentAccount(env: Environment): (Account & { readonly profile: string }) | undefined {
-  const found = findProfile(env);
+function currentAccount(io: Io): (Account & { readonly profile: string }) | undefined {
+  const found = findProfile(io);
   return found && { ...found, profile: found.name };
 }
 

@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { unpack } from '../../adapters/zip.ts';
-import type { Environment } from '../../kernel/config/config.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { readSecretFromInput } from '../prompt.ts';
 import { print, quoted } from '../terminal.ts';
 import { type Connection, connect, requestTimeoutMs } from './connection.ts';
@@ -36,14 +36,14 @@ const firstSteps: Readonly<Record<string, readonly string[]>> = {
   rust: [`${loadSettings} && cargo run`],
 };
 
-export async function scaffold(agentId: string, env: Environment, options: ScaffoldOptions): Promise<void> {
+export async function scaffold(io: Io, agentId: string, options: ScaffoldOptions): Promise<void> {
   const { language, force = false } = options;
   if (!isUuid(agentId)) throw new CommandError(`${agentId} is not an agent id; give a UUID`, exitCodes.usage);
   const out = resolve(options.out);
   // Before the download, which would be useless.
   requireEmpty(out, force);
-  const account = options.secretStdin ? { ...options, clientSecret: await readSecretFromInput() } : options;
-  const files = await download(connect(env, account), agentId, language);
+  const account = options.secretStdin ? { ...options, clientSecret: await readSecretFromInput(io) } : options;
+  const files = await download(connect(io, account), agentId, language);
   for (const { path, bytes } of files) {
     const file = join(out, path);
     withWriteErrors(() => {
@@ -51,13 +51,16 @@ export async function scaffold(agentId: string, env: Environment, options: Scaff
       writeFileSync(file, bytes);
     });
   }
-  print(`${files.length} files written to ${options.out}. Next:
+  print(
+    io,
+    `${files.length} files written to ${options.out}. Next:
 
   cd ${options.out}
   cp .env.example .env   # then set the agent's client secret in it
   ${(firstSteps[language] ?? []).join('\n  ')}
 
-README.md explains the project.`);
+README.md explains the project.`,
+  );
 }
 
 function requireEmpty(out: string, force: boolean): void {

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { CommandError, exitCodes } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { printText, quoted } from '../terminal.ts';
 
 /** `completion` */
-export function registerCompletion(program: Command): void {
+export function registerCompletion(program: Command, io: Io): void {
   program
     .command('completion')
     .summary('print a script with which your shell completes commands')
@@ -31,6 +32,6 @@ For every new shell, write it where the shell looks for it:
           `there is no completion for ${quoted(shell)}; there is one for ${shells.join(', ')}`,
           exitCodes.usage,
         );
-      printText(completionScript(known, treeOf(program)));
+      printText(io, completionScript(known, treeOf(program)));
     });
 }

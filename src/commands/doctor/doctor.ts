@@ -1,8 +1,8 @@
 /** `countersign doctor`: checks a server's environment from the operator's side, and says what to do. It changes nothing. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { print, printError, printJsonLine, quoted } from '../terminal.ts';
 import { baseUrlCheck } from './base-url.ts';
 import { type Check, type DoctorOptions, type Finding, runChecks, type Status } from './check.ts';
@@ -19,17 +19,17 @@ const checks: readonly Check[] = [
   ...[nodeCheck, limitsCheck, diskCheck],
 ];
 
-export async function doctor(env: Environment, options: DoctorOptions): Promise<void> {
+export async function doctor(io: Io, options: DoctorOptions): Promise<void> {
   const { url, json } = options;
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new CommandError(`--url must be an http or https address; it is "${quoted(url)}"`, exitCodes.usage);
-  if (!required.some((name) => env[name] || env[`${name}_FILE`])) printError(whereToRun(options.data));
-  const findings = await runChecks(checks, { env, options });
+  if (!required.some((name) => io.env[name] || io.env[`${name}_FILE`]))
+    printError(io, whereToRun(options.data));
+  const findings = await runChecks(checks, { env: io.env, options });
   const hasProblem = findings.some(({ status }) => status === 'problem');
-  if (json) printJsonLine({ ok: !hasProblem, findings });
-  else print(`${findings.map(linesOf).join('\n')}\n\n${summaryOf(findings)}`);
-  // A check that took too long may still hold a connection.
-  process.exit(hasProblem ? exitCodes.failed : 0);
+  if (json) printJsonLine(io, { ok: !hasProblem, findings });
+  else print(io, `${findings.map(linesOf).join('\n')}\n\n${summaryOf(findings)}`);
+  if (hasProblem) io.exitCode = exitCodes.failed;
 }
 
 const required = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];

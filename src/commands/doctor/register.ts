@@ -1,7 +1,8 @@
 /** `countersign doctor`: its options and help. Its code is imported when it runs. */
 import type { Command } from 'commander';
+import type { Io } from '../io.ts';
 
-export const registerDoctor = (program: Command): Command =>
+export const registerDoctor = (program: Command, io: Io): Command =>
   program
     .command('doctor')
     .description(
@@ -18,4 +19,4 @@ Checks the variables, keys and policies; PostgreSQL (version, rights, migrations
 
 Each finding is ok, warning, problem or skipped, with what to do. No secret is printed. Exit code 1 when there is a problem, else 0.`,
     )
-    .action(async (options) => (await import('./doctor.ts')).doctor(process.env, options));
+    .action(async (options) => (await import('./doctor.ts')).doctor(io, options));

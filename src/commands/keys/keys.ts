@@ -5,22 +5,24 @@ import { join } from 'node:path';
 import { describePublicKey } from '../../adapters/keys/keys.ts';
 import { generateKeyPair, type KeyKind, keyKinds } from '../../kernel/config/keypair.ts';
 import { CommandError } from '../command-error.ts';
+import type { Io } from '../io.ts';
 import { print, printError } from '../terminal.ts';
 
-export async function keys({ out, kind }: { out?: string; kind: string }): Promise<void> {
+export async function keys(io: Io, { out, kind }: { out?: string; kind: string }): Promise<void> {
   if (!isKeyKind(kind))
     throw new CommandError(`--kind must be one of ${keyKinds.join(', ')}, not ${JSON.stringify(kind)}`);
-  if (out !== undefined) return writeKeys(out, kind);
+  if (out !== undefined) return writeKeys(io, out, kind);
   const { privatePem, publicPem } = generateKeyPair(kind);
-  process.stdout.write(privatePem + publicPem);
+  io.stdout.write(privatePem + publicPem);
   printError(
+    io,
     'Set JWT_PRIVATE_KEY to the first block and JWT_PUBLIC_KEY to the second. Or store each in a file, and set JWT_PRIVATE_KEY_FILE and JWT_PUBLIC_KEY_FILE to the paths.',
   );
 }
 
 const isKeyKind = (text: string): text is KeyKind => (keyKinds as readonly string[]).includes(text);
 
-async function writeKeys(folder: string, kind: KeyKind): Promise<void> {
+async function writeKeys(io: Io, folder: string, kind: KeyKind): Promise<void> {
   const privateFile = join(folder, 'private.pem');
   const publicFile = join(folder, 'public.pem');
   // Check both before writing, so that the halves of two pairs never lie in one folder.
@@ -36,6 +38,7 @@ async function writeKeys(folder: string, kind: KeyKind): Promise<void> {
   }
   const { kid, alg } = await describePublicKey(createPublicKey(publicPem));
   print(
+    io,
     [
       `JWT_PRIVATE_KEY_FILE  ${privateFile}`,
       `JWT_PUBLIC_KEY_FILE   ${publicFile}`,

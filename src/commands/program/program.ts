@@ -1,6 +1,7 @@
 /** The root of all commands: how they report wrong usage, and how their help looks. */
 import { Command, type CommanderError } from 'commander';
 import { exitCodes } from '../command-error.ts';
+import type { Io, Output } from '../io.ts';
 
 export const helpGroups = {
   server: 'Run a server:',
@@ -10,7 +11,7 @@ export const helpGroups = {
   shell: 'More:',
 } as const;
 
-export function createProgram(description: string, version: string): Command {
+export function createProgram(description: string, version: string, io: Io): Command {
   return (
     new Command('countersign')
       .description(description)
@@ -26,8 +27,15 @@ export function createProgram(description: string, version: string): Command {
       )
       // `agents create --version` is a field of the agent, not the version of this program.
       .enablePositionalOptions()
-      // main.ts prints the reason.
-      .configureOutput({ outputError: () => {} })
+      // commands/main.ts prints the reason.
+      .configureOutput({
+        outputError: () => {},
+        writeOut: (text) => void io.stdout.write(text),
+        writeErr: (text) => void io.stderr.write(text),
+        // Undefined counts as 80 columns.
+        getOutHelpWidth: () => widthOf(io.stdout) as number,
+        getErrHelpWidth: () => widthOf(io.stderr) as number,
+      })
       .configureHelp({
         showGlobalOptions: false,
         sortSubcommands: false,
@@ -35,6 +43,8 @@ export function createProgram(description: string, version: string): Command {
       })
   );
 }
+
+const widthOf = ({ isTTY, columns }: Output) => (isTTY ? columns : undefined);
 
 /** Descriptions are also lines of the list of commands, where they have no capital letter and no full stop. */
 const sentenceOf = (text: string): string =>

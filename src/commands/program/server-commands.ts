@@ -1,9 +1,10 @@
 /** The commands that run a server or work on its database. Each is imported when it runs. */
 import type { Command } from 'commander';
 import { registerDoctor } from '../doctor/register.ts';
+import type { Io } from '../io.ts';
 import { helpGroups } from './program.ts';
 
-/** These need no client command, so main.ts does not load them: a server starts faster. */
+/** These need no client command, so commands/main.ts does not load them: a server starts faster. */
 export const serverOnly: readonly string[] = [
   'dev',
   'serve',
@@ -15,7 +16,7 @@ export const serverOnly: readonly string[] = [
   'doctor',
 ];
 
-export function registerServerCommands(program: Command): void {
+export function registerServerCommands(program: Command, io: Io): void {
   program.commandsGroup(helpGroups.server);
 
   program
@@ -29,7 +30,7 @@ export function registerServerCommands(program: Command): void {
       "folder for the database, the keys and the operator's credentials; created when missing",
       '.countersign',
     )
-    .action(async (options) => (await import('../dev.ts')).dev(process.env, options));
+    .action(async (options) => (await import('../dev.ts')).dev(io, options));
 
   program
     .command('serve')
@@ -37,21 +38,21 @@ export function registerServerCommands(program: Command): void {
       'run the server; every setting is an environment variable (docs/reference/configuration.md), and all problems are listed at once',
     )
     .option('--no-worker', 'serve HTTP only; run the background loops elsewhere with `countersign worker`')
-    .action(async (options) => (await import('../serve.ts')).serve(process.env, options));
+    .action(async (options) => (await import('../serve.ts')).serve(io, options));
 
   program
     .command('worker')
     .description(
       'run the background loops, for servers that run with --no-worker; over HTTP only probes and metrics, on WORKER_PORT',
     )
-    .action(async () => (await import('../worker.ts')).worker(process.env));
+    .action(async () => (await import('../worker.ts')).worker(io));
 
   program
     .command('migrate')
     .description(
       'apply missing migrations to the database in DATABASE_URL and exit; serve does the same when it starts',
     )
-    .action(async () => (await import('../migrate.ts')).migrate(process.env));
+    .action(async () => (await import('../migrate.ts')).migrate(io));
 
   program
     .command('bootstrap')
@@ -60,7 +61,7 @@ export function registerServerCommands(program: Command): void {
     )
     .option('--json', 'print one JSON object: baseUrl, organizationId, agentId, clientId, clientSecret')
     .option('--force', 'if there is an operator already, create another client secret for it')
-    .action(async (options) => (await import('../bootstrap.ts')).bootstrap(process.env, options));
+    .action(async (options) => (await import('../bootstrap.ts')).bootstrap(io, options));
 
   program
     .command('keys')
@@ -70,7 +71,7 @@ export function registerServerCommands(program: Command): void {
       '--out <folder>',
       'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
     )
-    .action(async (options) => (await import('../keys/keys.ts')).keys(options));
+    .action(async (options) => (await import('../keys/keys.ts')).keys(io, options));
 
   program
     .command('rotate-encryption-key')
@@ -84,10 +85,10 @@ export function registerServerCommands(program: Command): void {
     )
     .option('--skip-unreadable', 'leave out rows whose key is lost, instead of refusing')
     .action(async (options) =>
-      (await import('../keys/rotate-encryption-key.ts')).rotateEncryptionKey(process.env, options),
+      (await import('../keys/rotate-encryption-key.ts')).rotateEncryptionKey(io, options),
     );
 
-  registerDoctor(program);
+  registerDoctor(program, io);
 
   const audit = program.command('audit').description('verify or export the audit log');
 
@@ -105,14 +106,12 @@ export function registerServerCommands(program: Command): void {
       'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
     )
     .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
-    .action(async (file, options) =>
-      (await import('../audit.ts')).verifyAudit(process.env, { ...options, file }),
-    );
+    .action(async (file, options) => (await import('../audit.ts')).verifyAudit(io, { ...options, file }));
 
   audit
     .command('export')
     .description('write the audit log and the evidence to verify it offline, as JSON lines')
     .option('--organization <id>', 'UUID of the only organization to export (default: all)')
     .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
-    .action(async (options) => (await import('../audit.ts')).exportAudit(process.env, options));
+    .action(async (options) => (await import('../audit.ts')).exportAudit(io, options));
 }

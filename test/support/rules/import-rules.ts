@@ -31,7 +31,12 @@ const ambient: Record<string, RegExp> = {
 };
 
 /** The methods of Node's console; the word is also a name in our own code. */
-const printing = /(?<![\w.])console\.(?:log|error|warn|info|debug|dir|table|trace)\b/;
+const printing = /(?<![\w.])(?:io\.)?console\.(?:log|error|warn|info|debug|dir|table|trace)\b/;
+
+/** Commands get these from the function that runs them, so that tests can run them in their own process. */
+const ofProcess = /\bprocess\.(?:argv|env|stdin|stdout|stderr|exit|exitCode)\b/;
+/** Its processes start and end with the process that runs it. */
+const supervisor = 'commands/supervise.ts';
 
 /** Programs that tests run to their end have a time limit there. */
 const childProcesses = 'test/support/child-process.ts';
@@ -100,6 +105,8 @@ function violationsOf(file: string, code: string): string[] {
   }
   if (printing.test(code) && file !== 'commands/terminal.ts')
     problems.push('prints past commands/terminal.ts');
+  if (part === 'commands' && file !== supervisor && ofProcess.test(code))
+    problems.push('uses the process instead of its Io');
   if (part === 'features' && name === 'routes.ts' && /\btry\b/.test(code))
     problems.push('catches errors in routes');
   if (part === 'features' && name === 'feature.ts' && /^(export )?(interface|type) /m.test(code))

@@ -4,11 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { type CommandOptions, startInProcess } from '../commands-in-process.ts';
 import { createDatabase, environment } from '../harness.ts';
-import { authorize, type Client, makeOperator, startCountersign, startServe } from '../programs.ts';
+import { authorize, type Client } from '../programs.ts';
+import { startServerInProcess } from '../server-in-process.ts';
 
 export interface Result {
-  readonly code: number | string;
+  readonly code: number;
   readonly stdout: string;
   readonly output: string;
 }
@@ -17,8 +19,8 @@ export async function startApplyServer() {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-apply-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const env = environment(await createDatabase());
-  const operator = await makeOperator(env);
-  const service = await startServe(env);
+  const service = await startServerInProcess(env);
+  const { operator } = service;
   const headers = await authorize(service.url, operator);
   let files = 0;
 
@@ -31,11 +33,15 @@ export async function startApplyServer() {
 
   async function countersign(
     args: readonly string[],
-    { client = operator as Client, url = service.url, input = '' } = {},
+    {
+      client = operator as Client,
+      url = service.url,
+      ...options
+    }: { client?: Client; url?: string } & Pick<CommandOptions, 'input' | 'answers'> = {},
   ): Promise<Result> {
-    const program = startCountersign(args, variablesOf(client, url), folder, input);
-    const code = await program.gone();
-    return { code, stdout: program.stdout(), output: program.output() };
+    const command = startInProcess(args, { ...options, env: variablesOf(client, url), cwd: folder });
+    const code = await command.gone();
+    return { code, stdout: command.stdout(), output: command.output() };
   }
 
   function fileWith(text: string): string {

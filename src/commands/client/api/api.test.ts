@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Command } from 'commander';
+import { ioFor } from '../../../../test/support/commands-in-process.ts';
 import { createProgram, pathOf } from '../../program/program.ts';
 import { registerServerCommands } from '../../program/server-commands.ts';
 import { registerClientCommands } from '../client-commands.ts';
@@ -16,6 +17,7 @@ import { registerApi } from './register-api.ts';
 import type { ApiRequest } from './request.ts';
 
 const operations = loadOperations();
+const io = ioFor({});
 const commands = apiCommands(operations);
 const main = commands.filter(({ isShortcut }) => !isShortcut);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-api-'));
@@ -29,12 +31,12 @@ const id = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 /** The request that the words send; nothing is sent. */
 async function requestOf(words: readonly string[]): Promise<ApiRequest> {
   let sent: ApiRequest | undefined;
-  const program = createProgram('', '0');
-  registerServerCommands(program);
-  registerApi(program, {
+  const program = createProgram('', '0', io);
+  registerServerCommands(program, io);
+  registerApi(program, io, {
     operations,
     words,
-    execute: async (_, request) => {
+    execute: async (_io, _command, request) => {
       sent = request;
     },
   });
@@ -69,8 +71,8 @@ describe('the names of the commands', () => {
   });
 
   it('no two commands have the same name, and none the name of a server command', () => {
-    const program = createProgram('', '0');
-    registerServerCommands(program);
+    const program = createProgram('', '0', io);
+    registerServerCommands(program, io);
     const taken = program.commands.flatMap((command) => [
       ...(command.commands.length === 0 ? [command.name()] : []),
       ...command.commands.map((inner) => `${command.name()} ${inner.name()}`),
@@ -104,9 +106,9 @@ describe('the names of the commands', () => {
 });
 
 describe('all commands, also those of the server', () => {
-  const program = createProgram('', '0');
-  registerServerCommands(program);
-  registerClientCommands(program, { operations });
+  const program = createProgram('', '0', io);
+  registerServerCommands(program, io);
+  registerClientCommands(program, io, { operations });
   const withInner = (command: Command): Command[] => [command, ...command.commands.flatMap(withInner)];
   const all = program.commands.flatMap(withInner);
 

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { listen } from '../../../../test/support/clients/listening.ts';
+import { ioFor } from '../../../../test/support/commands-in-process.ts';
 import { newAgent } from '../../../../test/support/harness.ts';
 import { createProgram } from '../../program/program.ts';
 import { registerServerCommands } from '../../program/server-commands.ts';
@@ -13,7 +14,6 @@ import { ApiError } from '../http.ts';
 import { type ApiCommand, apiCommands } from './api-commands.ts';
 import { loadOperations } from './document.ts';
 import { exampleArguments } from './example.ts';
-import { execute } from './execute.ts';
 import { registerApi } from './register-api.ts';
 
 const t = await listen();
@@ -185,31 +185,23 @@ async function wordsOf(command: ApiCommand): Promise<string[]> {
 }
 
 /** The text on standard output and standard error. */
-async function run(test: TestContext, words: readonly string[]): Promise<string> {
-  const program = createProgram('', '0');
-  registerServerCommands(program);
-  registerApi(program, {
-    operations,
-    words,
-    execute: (command, request, options) => execute(command, request, options, env),
+async function run(words: readonly string[]): Promise<string> {
+  let printed = '';
+  const io = ioFor(env, (text) => {
+    printed += text;
   });
-  const printed: unknown[] = [];
-  const mocks = (['log', 'error'] as const).map((name) =>
-    test.mock.method(console, name, (text: unknown) => void printed.push(text)),
-  );
-  try {
-    await program.parseAsync(words, { from: 'user' });
-  } finally {
-    for (const { mock } of mocks) mock.restore();
-  }
-  return printed.join('\n');
+  const program = createProgram('', '0', io);
+  registerServerCommands(program, io);
+  registerApi(program, io, { operations, words });
+  await program.parseAsync(words, { from: 'user' });
+  return printed;
 }
 
 describe('every command is accepted by the server, and its answer is shown', () => {
   for (const command of apiCommands(operations)) {
     const name = `${command.group} ${command.verb}`;
     const refusal = refusals[name];
-    it(refusal === undefined ? name : `${name}: ${refusal}`, async (test) => {
+    it(refusal === undefined ? name : `${name}: ${refusal}`, async () => {
       writeFileSync(
         tokenFile,
         name === 'delegations verify' ? (await delegation()).delegationToken : await t.token(),
@@ -217,10 +209,10 @@ describe('every command is accepted by the server, and its answer is shown', () 
       const words = await wordsOf(command);
       if (refusal !== undefined) {
         const isRefused = (error: unknown) => error instanceof ApiError && error.code === refusal;
-        await assert.rejects(run(test, words), isRefused);
+        await assert.rejects(run(words), isRefused);
         return;
       }
-      const printed = await run(test, words);
+      const printed = await run(words);
       assert.notEqual(command.isJson ? printed : readFileSync(exportFile, 'utf8'), '', words.join(' '));
     });
   }

@@ -1,7 +1,7 @@
 /** Runs a command: asks before it destroys something, sends the request, and shows the answer. */
 import { randomUUID } from 'node:crypto';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { confirm, hasTerminal } from '../../prompt.ts';
 import { print, printError, printJson } from '../../terminal.ts';
 import { connect } from '../connection.ts';
@@ -30,28 +30,29 @@ export interface ExecuteOptions extends AccountOptions {
 }
 
 export type Execute = (
+  io: Io,
   command: ApiCommand,
   request: ApiRequest,
   options: ExecuteOptions,
-  env: Environment,
 ) => Promise<void>;
 
-export const execute: Execute = async (command, given, options, env) => {
+export const execute: Execute = async (io, command, given, options) => {
   const request = withIdempotencyKey(command, given);
   if (options.all && options.output !== undefined)
     throw new CommandError(
       '--output writes one answer as it is; for all pages use --all --json and a pipe',
       exitCodes.usage,
     );
-  if (isDestructive(command, request) && !options.yes) await requireConsent(command, request);
-  const connection = connect(env, options);
-  if (!command.isJson || options.output !== undefined) return saveAnswer(connection, request, options.output);
+  if (isDestructive(command, request) && !options.yes) await requireConsent(io, command, request);
+  const connection = connect(io, options);
+  if (!command.isJson || options.output !== undefined)
+    return saveAnswer(io, connection, request, options.output);
   const { method, path } = request;
   const answer = options.all
-    ? await readAllPages(connection, command, request)
+    ? await readAllPages(io, connection, command, request)
     : await connection.call<unknown>(method, path, request);
   requireObjects(answer, connection.url);
-  showAnswer(command, answer, options);
+  showAnswer(io, command, answer, options);
 };
 
 /** The server may be anyone's. */
@@ -70,39 +71,45 @@ function withIdempotencyKey({ operation }: ApiCommand, request: ApiRequest): Api
 const isDestructive = (command: ApiCommand, { body }: ApiRequest): boolean =>
   command.isDestructive || (body as { status?: unknown } | undefined)?.status === 'decommissioned';
 
-async function requireConsent(command: ApiCommand, { path }: ApiRequest): Promise<void> {
+async function requireConsent(io: Io, command: ApiCommand, { path }: ApiRequest): Promise<void> {
   const question = `${command.summary.split(';')[0]} (${path})?`;
-  if (!hasTerminal())
+  if (!hasTerminal(io))
     throw new CommandError(
       `${command.group} ${command.verb} cannot be undone, and there is no terminal to ask on; give --yes`,
       exitCodes.usage,
     );
-  if (!(await confirm(question))) throw new CommandError('cancelled; nothing was changed');
+  if (!(await confirm(io, question))) throw new CommandError('cancelled; nothing was changed');
 }
 
-export function showAnswer(command: ApiCommand, answer: unknown, options: ExecuteOptions): void {
-  warnOfSecrets(answer);
+export function showAnswer(io: Io, command: ApiCommand, answer: unknown, options: ExecuteOptions): void {
+  warnOfSecrets(io, answer);
   const list = rowsIn(answer);
-  if (options.json) printJson(answer ?? null);
-  else if (answer === undefined || isEmptyEntry(answer)) print('Done.');
-  else if (list === undefined) printEntry(chosen(answer as Entry, options.columns), terminalWidth());
-  else if (list.rows.length === 0) printError('There are none.');
-  else showList(command, answer, list, options);
+  if (options.json) printJson(io, answer ?? null);
+  else if (answer === undefined || isEmptyEntry(answer)) print(io, 'Done.');
+  else if (list === undefined) printEntry(io, chosen(answer as Entry, options.columns), terminalWidth(io));
+  else if (list.rows.length === 0) printError(io, 'There are none.');
+  else showList(io, command, answer, list, options);
 }
 
 const isEmptyEntry = (answer: unknown): boolean => isEntry(answer) && Object.keys(answer).length === 0;
 
-const terminalWidth = () => (process.stdout.isTTY ? process.stdout.columns : undefined);
+const terminalWidth = ({ stdout }: Io) => (stdout.isTTY ? stdout.columns : undefined);
 
-function showList(command: ApiCommand, answer: unknown, { name, rows }: List, options: ExecuteOptions): void {
-  printRows(rows, columnsOf(command, rows, name, options.columns), terminalWidth());
+function showList(
+  io: Io,
+  command: ApiCommand,
+  answer: unknown,
+  { name, rows }: List,
+  options: ExecuteOptions,
+): void {
+  printRows(io, rows, columnsOf(command, rows, name, options.columns), terminalWidth(io));
   const more = Object.entries(answer as Entry).filter(
     ([key]) => key !== name && !/^(total|page|limit|offset)$/.test(key),
   );
-  if (name !== undefined && more.length > 0) printEntry(Object.fromEntries(more), terminalWidth());
+  if (name !== undefined && more.length > 0) printEntry(io, Object.fromEntries(more), terminalWidth(io));
   const { total } = answer as { total?: unknown };
   if (typeof total === 'number' && total > rows.length)
-    printError(`${rows.length} of ${total}; --all shows the rest.`);
+    printError(io, `${rows.length} of ${total}; --all shows the rest.`);
 }
 
 function chosen(entry: Entry, columns: string | undefined): Entry {
@@ -136,9 +143,9 @@ function columnsOf(
 
 const secretFields = /^(clientSecret|signingSecret|delegationToken|access_token|id_token)$/;
 
-function warnOfSecrets(answer: unknown): void {
+function warnOfSecrets(io: Io, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null) return;
   const shown = Object.keys(answer).filter((name) => secretFields.test(name));
   if (shown.length > 0)
-    printError(`Store ${shown.join(' and ')} now, in a safe place: it is not shown again.`);
+    printError(io, `Store ${shown.join(' and ')} now, in a safe place: it is not shown again.`);
 }

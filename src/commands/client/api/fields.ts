@@ -1,6 +1,7 @@
 /** Flags from schemas: one per field of the query, the headers and the body, in kebab case. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import type { Schema } from './document.ts';
 
 export interface Field {
@@ -114,24 +115,24 @@ export interface Inputs {
   read(path: string): string;
 }
 
-export const fileInputs: Inputs = {
+export const inputsOf = (io: Pick<Io, 'stdinDescriptor'>): Inputs => ({
   read(path) {
     const what = path === '-' ? 'standard input' : path;
     try {
-      return readLimited(path, what);
+      return readLimited(path, what, io.stdinDescriptor);
     } catch (error) {
       if (error instanceof CommandError) throw error;
       throw new CommandError(`cannot read ${what}: ${(error as Error).message}`, exitCodes.usage);
     }
   },
-};
+});
 
 /** At least as much as the server takes. */
 const maxInputBytes = 1024 * 1024;
 
 /** A device or a pipe may never end, and says nothing about its size. */
-function readLimited(path: string, what: string): string {
-  const descriptor = path === '-' ? 0 : openSync(path, 'r');
+function readLimited(path: string, what: string, stdin: number): string {
+  const descriptor = path === '-' ? stdin : openSync(path, 'r');
   try {
     const bytes = Buffer.alloc(maxInputBytes + 1);
     let length = 0;

@@ -3,26 +3,28 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { printBytes, printError, printText } from '../../terminal.ts';
 import type { Connection } from '../connection.ts';
 import { draftOf } from '../private-file.ts';
 import type { ApiRequest } from './request.ts';
 
 export async function saveAnswer(
+  io: Io,
   connection: Connection,
   request: ApiRequest,
   output: string | undefined,
 ): Promise<void> {
   const response = await connection.open(request.method, request.path, request);
-  if (output !== undefined && output !== '-') return saveFile(response, output);
-  return printAnswer(response);
+  if (output !== undefined && output !== '-') return saveFile(io, response, output);
+  return printAnswer(io, response);
 }
 
 /** On standard output: as it is into a pipe, made safe on a terminal. */
-export async function printAnswer(response: Response): Promise<void> {
+export async function printAnswer(io: Io, response: Response): Promise<void> {
   const isText = /^(text\/|application\/(\w+\+|x-nd)?json)/.test(response.headers.get('content-type') ?? '');
-  if (!process.stdout.isTTY) {
-    for await (const chunk of chunksOf(response)) await printBytes(chunk);
+  if (!io.stdout.isTTY) {
+    for await (const chunk of chunksOf(response)) await printBytes(io, chunk);
     return;
   }
   if (!isText) {
@@ -33,7 +35,7 @@ export async function printAnswer(response: Response): Promise<void> {
     );
   }
   const decoder = new TextDecoder();
-  for await (const chunk of chunksOf(response)) printText(decoder.decode(chunk, { stream: true }));
+  for await (const chunk of chunksOf(response)) printText(io, decoder.decode(chunk, { stream: true }));
 }
 
 async function* chunksOf(response: Response): AsyncGenerator<Uint8Array> {
@@ -51,13 +53,13 @@ const brokenOff = (response: Response, error: unknown): CommandError =>
   );
 
 /** The file appears when it is complete. It is the owner's: an export may be confidential. */
-async function saveFile(response: Response, output: string): Promise<void> {
+async function saveFile(io: Io, response: Response, output: string): Promise<void> {
   const draft = draftOf(output);
   try {
     const file = createWriteStream(draft, { mode: 0o600, flags: 'wx' });
     await pipeline(Readable.from(chunksOf(response)), file);
     renameSync(draft, output);
-    printError(`${file.bytesWritten} bytes written to ${output}.`);
+    printError(io, `${file.bytesWritten} bytes written to ${output}.`);
   } catch (error) {
     rmSync(draft, { force: true });
     if (error instanceof CommandError) throw error;

@@ -1,6 +1,7 @@
 /** `--all` against lists of each shape. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { ioFor } from '../../../../test/support/commands-in-process.ts';
 import type { Connection } from '../connection.ts';
 import { apiCommands } from './api-commands.ts';
 import { loadOperations } from './document.ts';
@@ -19,7 +20,7 @@ async function readAll(id: string, pages: readonly (readonly object[])[]): Promi
     }),
   } as unknown as Connection;
   const request = { method: 'GET', path: command.operation.path, query: { limit: 2 }, headers: {} };
-  return ((await readAllPages(connection, command, request)) as { data: unknown }).data;
+  return ((await readAllPages(ioFor({}), connection, command, request)) as { data: unknown }).data;
 }
 
 it('keeps all checkpoints of one key', async () => {

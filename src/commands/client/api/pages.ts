@@ -1,4 +1,6 @@
 /** `--all`: all pages of a list, with progress on standard error. */
+
+import type { Io } from '../../io.ts';
 import { printProgress } from '../../terminal.ts';
 import type { Connection } from '../connection.ts';
 import type { ApiCommand } from './api-commands.ts';
@@ -7,6 +9,7 @@ import { type Entry, rowsIn } from './table.ts';
 
 /** The answer of one page that has all rows. An entry that moves to the next page while we read is not repeated. */
 export async function readAllPages(
+  io: Io,
   connection: Connection,
   command: ApiCommand,
   request: ApiRequest,
@@ -29,11 +32,11 @@ export async function readAllPages(
       const rows = list?.rows ?? [];
       read += rows.length;
       for (const row of rows) all.set(keyOf(row), row);
-      printProgress(`${all.size} of ${answer.total}`);
+      printProgress(io, `${all.size} of ${answer.total}`);
       if (rows.length < limit || read >= Number(answer.total)) break;
     }
   } finally {
-    printProgress('');
+    printProgress(io, '');
   }
   return { ...first, [name]: [...all.values()], total: all.size, limit: all.size };
 }

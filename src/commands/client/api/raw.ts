@@ -1,12 +1,12 @@
 /** `countersign api METHOD PATH`: any request, with the account of the other commands. */
 import type { Command } from 'commander';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { printJson } from '../../terminal.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 import type { AccountOptions } from '../remote.ts';
 
-export function registerRaw(program: Command): void {
+export function registerRaw(program: Command, io: Io): void {
   addConnectionOptions(
     program
       .command('api')
@@ -33,7 +33,7 @@ Examples:
   countersign api GET /agents --query status=active --query limit=5
   countersign api POST /agents --body @agent.json`,
     )
-    .action(async (method, path, options) => sendRaw(process.env, method, path, options));
+    .action(async (method, path, options) => sendRaw(io, method, path, options));
 }
 
 interface RawOptions extends AccountOptions {
@@ -43,7 +43,7 @@ interface RawOptions extends AccountOptions {
   readonly yes?: boolean;
 }
 
-async function sendRaw(env: Environment, method: string, path: string, options: RawOptions): Promise<void> {
+async function sendRaw(io: Io, method: string, path: string, options: RawOptions): Promise<void> {
   const upper = method.toUpperCase();
   if (!/^(GET|POST|PUT|PATCH|DELETE|HEAD)$/.test(upper))
     throw new CommandError(`${method} is not a method; use GET, POST, PUT, PATCH or DELETE`, exitCodes.usage);
@@ -52,8 +52,8 @@ async function sendRaw(env: Environment, method: string, path: string, options: 
     ...new URLSearchParams(search),
     ...options.query.map(pairOf),
   ]).toString();
-  const { fileInputs, parseJson } = await import('./fields.ts');
-  const body = options.body === undefined ? undefined : parseJson('--body', options.body, fileInputs);
+  const { inputsOf, parseJson } = await import('./fields.ts');
+  const body = options.body === undefined ? undefined : parseJson('--body', options.body, inputsOf(io));
   // In the path, because a name may come several times.
   const target = `${plain}${query && `?${query}`}`;
   const request = {
@@ -63,25 +63,26 @@ async function sendRaw(env: Environment, method: string, path: string, options: 
     headers: {},
     ...(body !== undefined && { body }),
   };
-  if (upper === 'DELETE' && !options.yes) await requireConsent(plain);
+  if (upper === 'DELETE' && !options.yes) await requireConsent(io, plain);
   const { connect } = await import('../connection.ts');
-  const connection = connect(env, options);
+  const connection = connect(io, options);
   if (options.output !== undefined)
-    return (await import('./files.ts')).saveAnswer(connection, request, options.output);
+    return (await import('./files.ts')).saveAnswer(io, connection, request, options.output);
   const response = await connection.open(upper, target, request);
   const type = response.headers.get('content-type')?.split(';')[0] ?? '';
-  if (!/^application\/(\w+\+)?json$/.test(type)) return (await import('./files.ts')).printAnswer(response);
-  printJson((await (await import('../http.ts')).readJson(response)) ?? null);
+  if (!/^application\/(\w+\+)?json$/.test(type))
+    return (await import('./files.ts')).printAnswer(io, response);
+  printJson(io, (await (await import('../http.ts')).readJson(response)) ?? null);
 }
 
-async function requireConsent(path: string): Promise<void> {
+async function requireConsent(io: Io, path: string): Promise<void> {
   const { confirm, hasTerminal } = await import('../../prompt.ts');
-  if (!hasTerminal())
+  if (!hasTerminal(io))
     throw new CommandError(
       'a DELETE cannot be undone, and there is no terminal to ask on; give --yes',
       exitCodes.usage,
     );
-  if (!(await confirm(`DELETE ${path}?`))) throw new CommandError('cancelled; nothing was changed');
+  if (!(await confirm(io, `DELETE ${path}?`))) throw new CommandError('cancelled; nothing was changed');
 }
 
 function pairOf(text: string): [string, string] {

@@ -1,5 +1,6 @@
 /** Commander's commands for the operations of the API, and `countersign api` for requests of any kind. */
 import { type Command, Option } from 'commander';
+import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 import { type ApiCommand, apiCommands } from './api-commands.ts';
 import { loadOperations, type Operation } from './document.ts';
@@ -14,7 +15,7 @@ export interface RegisterOptions {
   readonly execute?: Execute;
 }
 
-export function registerApi(program: Command, options: RegisterOptions = {}): void {
+export function registerApi(program: Command, io: Io, options: RegisterOptions = {}): void {
   const commands = apiCommands(options.operations ?? loadOperations());
   const execute: Execute =
     options.execute ?? (async (...all) => (await import('./execute.ts')).execute(...all));
@@ -23,7 +24,7 @@ export function registerApi(program: Command, options: RegisterOptions = {}): vo
     const group = existing ?? program.command(name).description(descriptionOf(name, members));
     group.summary([existing?.description(), summaryOf(members)].filter(Boolean).join('; '));
     if (options.words === undefined || options.words.includes(name))
-      for (const command of members) registerCommand(group, command, execute);
+      for (const command of members) registerCommand(group, io, command, execute);
   }
 }
 
@@ -32,7 +33,7 @@ const summaryOf = (members: readonly ApiCommand[]): string => members.map(({ ver
 const descriptionOf = (name: string, members: readonly ApiCommand[]): string =>
   `Operations on ${name.replaceAll('-', ' ')}: ${summaryOf(members)}.`;
 
-function registerCommand(group: Command, command: ApiCommand, execute: Execute): void {
+function registerCommand(group: Command, io: Io, command: ApiCommand, execute: Execute): void {
   const own = group
     .command(command.verb, { isDefault: command.verb === 'get' && command.args.length === 0 })
     .summary(command.summary.charAt(0).toLowerCase() + command.summary.slice(1))
@@ -69,10 +70,10 @@ function registerCommand(group: Command, command: ApiCommand, execute: Execute):
       if (value !== undefined) given.set(option.long?.replace(/^--(no-)?/, '') ?? '', value);
     }
     const { buildRequest } = await import('./request.ts');
-    const { fileInputs } = await import('./fields.ts');
+    const { inputsOf } = await import('./fields.ts');
     const args = received.slice(0, command.args.length).map(String);
-    const request = buildRequest(command, args, given, fileInputs);
-    await execute(command, request, options as never, process.env);
+    const request = buildRequest(command, args, given, inputsOf(io));
+    await execute(io, command, request, options as never);
   });
 }
 

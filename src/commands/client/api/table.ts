@@ -1,4 +1,6 @@
 /** Answers for people: rows as a table, one entry as a list of its fields. Text of tenants is made safe. */
+
+import type { Io } from '../../io.ts';
 import { oneLine, print, printHeading, quoted } from '../../terminal.ts';
 
 export type Entry = Readonly<Record<string, unknown>>;
@@ -12,7 +14,7 @@ const narrowest = 8;
 const lessImportant = /^(organization_?id|tenant_?id|updated_?at)$/i;
 const moreImportant = /^(email|status|outcome|timestamp|active|action|name)$/;
 
-export function printRows(rows: readonly Entry[], names: readonly string[], width: Width): void {
+export function printRows(io: Io, rows: readonly Entry[], names: readonly string[], width: Width): void {
   const columns = names
     .map((name) => ({ name, cells: rows.map((row) => cellOf(row[name])) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''));
@@ -22,8 +24,8 @@ export function printRows(rows: readonly Entry[], names: readonly string[], widt
       .map((cell, index) => pad(cell, shown[index]?.width ?? 0, index === shown.length - 1))
       .join(gap)
       .trimEnd();
-  printHeading(line(shown.map(({ name }) => name)));
-  for (let row = 0; row < rows.length; row += 1) print(line(shown.map(({ cells }) => cells[row] ?? '')));
+  printHeading(io, line(shown.map(({ name }) => name)));
+  for (let row = 0; row < rows.length; row += 1) print(io, line(shown.map(({ cells }) => cells[row] ?? '')));
 }
 
 interface Column {
@@ -67,16 +69,17 @@ function leastImportant(columns: readonly Column[]): number {
   return found.find((index) => index > 0) ?? columns.length - 1;
 }
 
-export function printEntry(entry: Entry, width: Width): void {
+export function printEntry(io: Io, entry: Entry, width: Width): void {
   const fields = Object.entries(entry).flatMap(([name, value]) => flattened(name, value));
   const nameWidth = Math.max(
     0,
     ...fields.filter(([, value]) => !isBlock(value)).map(([name]) => widthOf(name)),
   );
   for (const [name, value] of fields) {
-    if (isBlock(value)) printBlock(name, value, width);
+    if (isBlock(value)) printBlock(io, name, value, width);
     else
       print(
+        io,
         `${pad(name, nameWidth)}${gap}${cut(cellOf(value), width && width - nameWidth - gap.length)}`.trimEnd(),
       );
   }
@@ -91,12 +94,12 @@ const flattened = (name: string, value: unknown): [string, unknown][] =>
 /** A value that needs lines of its own. */
 const isBlock = (value: unknown): boolean => isRows(value) || isEntry(value);
 
-function printBlock(name: string, value: unknown, width: Width): void {
-  printHeading(`${name}:`);
+function printBlock(io: Io, name: string, value: unknown, width: Width): void {
+  printHeading(io, `${name}:`);
   const isTable =
     Array.isArray(value) && value.every((row) => isEntry(row) && !Object.values(row).some(isBlock));
-  if (isTable) printRows(value, [...new Set(value.flatMap((row) => Object.keys(row)))], width);
-  else for (const text of JSON.stringify(value, null, 2).split('\n')) print(`${gap}${text}`);
+  if (isTable) printRows(io, value, [...new Set(value.flatMap((row) => Object.keys(row)))], width);
+  else for (const text of JSON.stringify(value, null, 2).split('\n')) print(io, `${gap}${text}`);
 }
 
 export const isEntry = (value: unknown): value is Entry =>

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { printError } from '../../terminal.ts';
 import { ApiError, type Connection, requestTimeoutMs } from '../connection.ts';
 import { readJson } from '../http.ts';
@@ -34,10 +35,11 @@ export const concurrency = 6;
 const progressEveryMs = 3_000;
 
 export function createApi(
+  io: Io,
   connection: Connection,
   { userAgent, run }: { userAgent: string; run: string },
 ): ApplyApi {
-  const pause = createPause();
+  const pause = createPause(io);
   let created = 0;
 
   const request = async <T>(
@@ -78,7 +80,7 @@ export function createApi(
     async list<T>(path: string, query: Query = {}) {
       const first = await page<T>(path, query);
       const rest = Math.max(0, Math.ceil(first.total / pageSize) - 1);
-      const progress = createProgress(`pages of ${path} read`, rest + 1);
+      const progress = createProgress(io, `pages of ${path} read`, rest + 1);
       const pages = await inParallel(
         Array.from({ length: rest }, (_, index) => index + 2),
         async (number) => {
@@ -101,7 +103,7 @@ export const notCountersign = (url: string): CommandError =>
   new CommandError(`${url} does not answer as Countersign does; is it the right address?`);
 
 /** All requests wait until the rate window ends, when the requests that are under way may use it up. */
-function createPause() {
+function createPause(io: Io) {
   let until = 0;
   return {
     async wait(): Promise<void> {
@@ -116,7 +118,7 @@ function createPause() {
       const seconds = Math.min(65, Math.max(1, Math.ceil((reset - now) / 1_000) + 1));
       if (Date.now() + 2_000 < until) return;
       until = Date.now() + seconds * 1_000;
-      printError(`the rate limit of the server is almost used up; going on in ${seconds} s`);
+      printError(io, `the rate limit of the server is almost used up; going on in ${seconds} s`);
     },
   };
 }
@@ -143,13 +145,13 @@ export async function inParallel<T, R>(items: readonly T[], work: (item: T) => P
 }
 
 /** A line every few seconds. */
-export function createProgress(what: string, total: number): () => void {
+export function createProgress(io: Io, what: string, total: number): () => void {
   let done = 0;
   let printed = Date.now();
   return () => {
     done += 1;
     if (Date.now() - printed < progressEveryMs) return;
     printed = Date.now();
-    printError(`${done} of ${total} ${what}`);
+    printError(io, `${done} of ${total} ${what}`);
   };
 }

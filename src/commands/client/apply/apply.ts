@@ -1,6 +1,6 @@
 /** `countersign apply`: read the file, read the server, show the difference, ask, apply. */
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { ask } from '../../prompt.ts';
 import { print, printError, printJsonLine } from '../../terminal.ts';
 import type { AccountOptions } from '../remote.ts';
@@ -26,10 +26,10 @@ export interface ApplyOptions extends AccountOptions {
 
 const maxListed = 20;
 
-export async function apply(env: Environment, options: ApplyOptions): Promise<void> {
+export async function apply(io: Io, options: ApplyOptions): Promise<void> {
   const { prune = false, json = false } = options;
-  const file = readIdentity(await readSources(options.file));
-  const session = await openSession(env, options, 'apply');
+  const file = readIdentity(await readSources(io, options.file));
+  const session = await openSession(io, options, 'apply');
   const live = await readLiveState(session.api, session.callerId, extentOf(file, prune));
   const problems = createProblems();
   const references = createReferences(file, live, problems);
@@ -37,51 +37,53 @@ export async function apply(env: Environment, options: ApplyOptions): Promise<vo
   const stages = makePlan({ file, live, references, problems, pruned });
   const changes = stages.flat();
 
-  if (!json) printPlan(changes);
+  if (!json) printPlan(io, changes);
   if (changes.length === 0 || options.plan) {
-    if (json) printJson(session, changes, { done: new Set() }, []);
-    if (changes.length > 0) process.exitCode = exitCodes.different;
+    if (json) printJson(io, session, changes, { done: new Set() }, []);
+    if (changes.length > 0) io.exitCode = exitCodes.different;
     return;
   }
-  await confirm(changes, options);
+  await confirm(io, changes, options);
   const createsSecrets = changes.some(({ action, kind }) => action === 'create' && kind === 'webhook');
-  const secrets = openSecretSink(createsSecrets ? options.secretsTo : undefined, json);
+  const secrets = openSecretSink(io, createsSecrets ? options.secretsTo : undefined, json);
   try {
-    const outcome = await execute(stages, session.api, references.ids, secrets.keep);
-    report(session, changes, outcome, secrets, json);
+    const outcome = await execute(io, stages, session.api, references.ids, secrets.keep);
+    report(io, session, changes, outcome, secrets, json);
   } finally {
     secrets.close();
   }
 }
 
 /** Irreversible changes are asked about separately. */
-async function confirm(changes: readonly Change[], { file, yes, json }: ApplyOptions): Promise<void> {
+async function confirm(io: Io, changes: readonly Change[], { file, yes, json }: ApplyOptions): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY || file.includes('-') || json)
+  if (!io.stdin.isTTY || !io.stderr.isTTY || file.includes('-') || json)
     throw new CommandError(
       'nothing was changed: without a terminal to ask on, apply needs --yes',
       exitCodes.usage,
     );
-  if (!(await isYes(`Apply these changes (${summaryOf(changes).slice(0, -1)})? Type yes: `, 'yes')))
+  if (!(await isYes(io, `Apply these changes (${summaryOf(changes).slice(0, -1)})? Type yes: `, 'yes')))
     throw refused();
   const final = changes.filter(({ irreversible }) => irreversible);
   if (final.length === 0) return;
   printError(
+    io,
     final
       .slice(0, maxListed)
       .map((change) => `  ${labelOf(change)}`)
       .join('\n'),
   );
   const question = `${final.length} of them cannot be undone. Type ${final.length} to go on: `;
-  if (!(await isYes(question, String(final.length)))) throw refused();
+  if (!(await isYes(io, question, String(final.length)))) throw refused();
 }
 
 const refused = () => new CommandError('nothing was changed');
 
-const isYes = async (question: string, wanted: string): Promise<boolean> =>
-  (await ask(question)).toLowerCase() === wanted;
+const isYes = async (io: Io, question: string, wanted: string): Promise<boolean> =>
+  (await ask(io, question)).toLowerCase() === wanted;
 
 function report(
+  io: Io,
   session: Session,
   changes: readonly Change[],
   outcome: Outcome,
@@ -89,17 +91,18 @@ function report(
   json: boolean,
 ): void {
   const { done, failure } = outcome;
-  if (json) printJson(session, changes, outcome, secrets.kept);
-  else if (!failure) print(`${changes.length === 1 ? '1 change' : `${changes.length} changes`} applied.`);
-  if (!json) printError(`The audit log has them with the user agent ${session.userAgent}.`);
-  if (secrets.path !== undefined) printError(`The secrets of new webhooks are in ${secrets.path}.`);
+  if (json) printJson(io, session, changes, outcome, secrets.kept);
+  else if (!failure) print(io, `${changes.length === 1 ? '1 change' : `${changes.length} changes`} applied.`);
+  if (!json) printError(io, `The audit log has them with the user agent ${session.userAgent}.`);
+  if (secrets.path !== undefined) printError(io, `The secrets of new webhooks are in ${secrets.path}.`);
   if (!failure) return;
   const open = changes.filter((change) => !done.has(change) && change !== failure.change);
   printError(
+    io,
     `${done.size} of ${changes.length} changes are done. Not done, besides the one that failed: ${open.length}`,
   );
-  for (const change of open.slice(0, maxListed)) printError(`  ${change.action} ${labelOf(change)}`);
-  if (open.length > maxListed) printError(`  and ${open.length - maxListed} more`);
+  for (const change of open.slice(0, maxListed)) printError(io, `  ${change.action} ${labelOf(change)}`);
+  if (open.length > maxListed) printError(io, `  and ${open.length - maxListed} more`);
   const { error, change } = failure;
   if (!(error instanceof CommandError)) throw error;
   throw new CommandError(
@@ -109,6 +112,7 @@ function report(
 }
 
 function printJson(
+  io: Io,
   { api, run, userAgent }: Session,
   changes: readonly Change[],
   { done, failure }: Outcome,
@@ -116,7 +120,7 @@ function printJson(
 ): void {
   const statusOf = (change: Change) =>
     done.has(change) ? 'done' : failure?.change === change ? 'failed' : failure ? 'not done' : 'planned';
-  printJsonLine({
+  printJsonLine(io, {
     url: api.url,
     run,
     userAgent,

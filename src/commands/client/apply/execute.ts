@@ -1,4 +1,6 @@
 /** Applies a plan stage by stage. After a failure it starts nothing more, and tells which changes are done. */
+
+import type { Io } from '../../io.ts';
 import { type ApplyApi, createProgress, inParallel } from './api.ts';
 import type { Change, CreatedSecret } from './change.ts';
 import type { Ids } from './references.ts';
@@ -9,6 +11,7 @@ export interface Outcome {
 }
 
 export async function execute(
+  io: Io,
   stages: readonly (readonly Change[])[],
   api: ApplyApi,
   ids: Ids,
@@ -16,7 +19,7 @@ export async function execute(
 ): Promise<Outcome> {
   const running = { api, ids, keepSecret, endedScopes: new Map<string, Set<string>>() };
   const done = new Set<Change>();
-  const progress = createProgress('changes applied', stages.flat().length);
+  const progress = createProgress(io, 'changes applied', stages.flat().length);
   let failure: Outcome['failure'];
   const apply = async (change: Change) => {
     try {

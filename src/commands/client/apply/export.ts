@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { writeYaml } from '../../../adapters/yaml.ts';
 import { plans } from '../../../contract/limits.ts';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError } from '../../terminal.ts';
 import { replacePrivateFile } from '../private-file.ts';
 import type { AccountOptions } from '../remote.ts';
@@ -34,8 +34,8 @@ const everything = {
   webhooks: true,
 } as const;
 
-export async function exportState(env: Environment, options: ExportOptions): Promise<void> {
-  const { api, callerId } = await openSession(env, options, 'export');
+export async function exportState(io: Io, options: ExportOptions): Promise<void> {
+  const { api, callerId } = await openSession(io, options, 'export');
   const live = await readLiveState(api, callerId, everything);
   const problems = createProblems();
   const references = createReferences({}, live, problems);
@@ -47,12 +47,12 @@ export async function exportState(env: Environment, options: ExportOptions): Pro
   const text = `${header}${writeYaml(state)}`;
   if (options.file === undefined) {
     // A file must get the text as it is; a terminal must not.
-    if (process.stdout.isTTY) print(text.trimEnd());
-    else process.stdout.write(text);
+    if (io.stdout.isTTY) print(io, text.trimEnd());
+    else io.stdout.write(text);
     return;
   }
   write(options.file, text, options.force ?? false);
-  printError(`${options.file} written`);
+  printError(io, `${options.file} written`);
 }
 
 /** With mode 0600: the URLs of webhooks can hold secrets of their receivers. */

@@ -1,4 +1,6 @@
 /** A plan as text: one line per change, then its fields, old → new. */
+
+import type { Io } from '../../io.ts';
 import { print, printIn } from '../../terminal.ts';
 import { type Change, labelOf } from './change.ts';
 import { type FieldChange, shown } from './compare.ts';
@@ -7,16 +9,16 @@ const signs = { create: '+', update: '~', delete: '-' } as const;
 const colours = { create: 'green', update: 'yellow', delete: 'red' } as const;
 const verbs = { create: 'to create', update: 'to change', delete: 'to delete' } as const;
 
-export function printPlan(changes: readonly Change[]): void {
+export function printPlan(io: Io, changes: readonly Change[]): void {
   for (const change of changes) {
     const { action, organization, fields, remark, irreversible } = change;
     const owner = organization === undefined ? '' : ` (organization ${organization})`;
-    printIn(colours[action], `${signs[action]} ${labelOf(change)}${owner}`);
-    if (remark !== undefined) printIn('red', `    ${irreversible ? 'CANNOT BE UNDONE: ' : ''}${remark}`);
+    printIn(io, colours[action], `${signs[action]} ${labelOf(change)}${owner}`);
+    if (remark !== undefined) printIn(io, 'red', `    ${irreversible ? 'CANNOT BE UNDONE: ' : ''}${remark}`);
     const width = Math.max(0, ...fields.map(({ field }) => field.length));
-    for (const field of fields) print(`    ${field.field.padEnd(width)}  ${describe(change, field)}`);
+    for (const field of fields) print(io, `    ${field.field.padEnd(width)}  ${describe(change, field)}`);
   }
-  print(`\n${summaryOf(changes)}`);
+  print(io, `\n${summaryOf(changes)}`);
 }
 
 export function summaryOf(changes: readonly Change[]): string {

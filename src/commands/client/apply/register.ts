@@ -1,10 +1,11 @@
 /** `countersign apply` and `countersign export`: their options and help. */
 import type { Command } from 'commander';
+import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 
 const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];
 
-export function registerApply(program: Command): void {
+export function registerApply(program: Command, io: Io): void {
   addConnectionOptions(
     program
       .command('apply')
@@ -29,7 +30,7 @@ export function registerApply(program: Command): void {
       .option('--json', 'print one JSON object with the changes'),
   )
     .addHelpText('after', applyHelp)
-    .action(async (options) => (await import('./apply.ts')).apply(process.env, options));
+    .action(async (options) => (await import('./apply.ts')).apply(io, options));
 
   addConnectionOptions(
     program
@@ -44,7 +45,7 @@ export function registerApply(program: Command): void {
       .option('--force', 'replace the file if it exists'),
   )
     .addHelpText('after', exportHelp)
-    .action(async (options) => (await import('./export.ts')).exportState(process.env, options));
+    .action(async (options) => (await import('./export.ts')).exportState(io, options));
 }
 
 const applyHelp = `

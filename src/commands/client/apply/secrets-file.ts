@@ -1,6 +1,7 @@
 /** Secrets that the server shows once: printed, or written to a new file that only its owner can read. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { CommandError } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError, quoted } from '../../terminal.ts';
 import type { CreatedSecret } from './change.ts';
 
@@ -14,20 +15,20 @@ export interface SecretSink {
 }
 
 /** Opened before the first change: a secret that cannot be stored would be lost. */
-export function openSecretSink(path: string | undefined, json: boolean): SecretSink {
-  if (path !== undefined) return openFile(path);
+export function openSecretSink(io: Io, path: string | undefined, json: boolean): SecretSink {
+  if (path !== undefined) return openFile(io, path);
   const kept: CreatedSecret[] = [];
   const keep = (secret: CreatedSecret) => {
     if (json) kept.push(secret);
-    else printSecret(secret);
+    else printSecret(io, secret);
   };
   return { keep, kept, close() {} };
 }
 
-const printSecret = ({ name, id, signingSecret }: CreatedSecret): void =>
-  print(`webhook ${quoted(name)} (${id}): signing secret ${signingSecret}   shown this once`);
+const printSecret = (io: Io, { name, id, signingSecret }: CreatedSecret): void =>
+  print(io, `webhook ${quoted(name)} (${id}): signing secret ${signingSecret}   shown this once`);
 
-function openFile(path: string): SecretSink {
+function openFile(io: Io, path: string): SecretSink {
   let file: number;
   try {
     file = openSync(path, 'wx', 0o600);
@@ -46,8 +47,8 @@ function openFile(path: string): SecretSink {
         writeSync(file, `${JSON.stringify(secret)}\n`);
       } catch (error) {
         // The server does not show it again.
-        printError(`cannot write to ${path}: ${(error as Error).message}; the secret is printed instead`);
-        printSecret(secret);
+        printError(io, `cannot write to ${path}: ${(error as Error).message}; the secret is printed instead`);
+        printSecret(io, secret);
       }
     },
     kept: [],

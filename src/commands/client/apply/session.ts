@@ -1,7 +1,7 @@
 /** A run against a server: its id, which the audit log shows, its calls, and the client that makes them. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Environment } from '../../../kernel/config/config.ts';
+import type { Io } from '../../io.ts';
 import { connect } from '../connection.ts';
 import { fetchIdentity } from '../profiles/session.ts';
 import { type Account, type AccountOptions, accountFrom } from '../remote.ts';
@@ -16,15 +16,15 @@ export interface Session {
 }
 
 export async function openSession(
-  env: Environment,
+  io: Io,
   options: AccountOptions,
   command: 'apply' | 'export',
 ): Promise<Session> {
   const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
   const run = randomUUID();
   const userAgent = `countersign-${command}/${version} (run ${run})`;
-  const callerId = await callerOf(accountFrom(env, options));
-  return { api: createApi(connect(env, options), { userAgent, run }), run, userAgent, callerId };
+  const callerId = await callerOf(accountFrom(io, options));
+  return { api: createApi(io, connect(io, options), { userAgent, run }), run, userAgent, callerId };
 }
 
 /** The client id of an agent is its agent id. */

@@ -1,15 +1,15 @@
 /** `countersign audit tail`: the audit events of the organization while they happen, one line each. */
 import { auditEvents } from '../../../contract/events.ts';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { isUuid } from '../../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError, printJsonLine, quoted } from '../../terminal.ts';
 import { connect } from '../connection.ts';
 import type { AccountOptions } from '../remote.ts';
 import { type AuditEvent, actorOf } from './audit-event.ts';
 import { openFeed } from './follow.ts';
 import { findPosition, readSince } from './start-position.ts';
-import { endOnInterrupt } from './stop.ts';
+import { untilInterrupted } from './stop.ts';
 
 export interface TailOptions extends AccountOptions {
   readonly action?: string;
@@ -19,29 +19,33 @@ export interface TailOptions extends AccountOptions {
   readonly json?: boolean;
 }
 
-export async function tailAudit(env: Environment, options: TailOptions): Promise<void> {
-  const matches = filterOf(options);
+export async function tailAudit(io: Io, options: TailOptions): Promise<void> {
+  const matches = filterOf(io, options);
   const since = options.since === undefined ? undefined : readSince(options.since, Date.now());
   const { action } = options;
-  const connection = connect(env, options);
-  const now = await openFeed(connection, { action });
+  const connection = connect(io, options);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const now = await openFeed(io, connection, { action, signal });
   let { events } = now;
   if (since !== undefined) {
     const after = await findPosition(connection, now.position, since);
     await now.close();
-    ({ events } = await openFeed(connection, { action, after }));
+    ({ events } = await openFeed(io, connection, { action, after, signal }));
   }
-  endOnInterrupt(() => 'stopped');
-  if (process.stderr.isTTY) printError(`Following the audit log of ${connection.url}. Ctrl-C stops.`);
-  for await (const event of events) {
-    if (!matches(event) || (since !== undefined && Date.parse(event.timestamp) < since)) continue;
-    if (options.json) printJsonLine(event);
-    else print(lineOf(event));
-  }
+  const printEvents = async () => {
+    if (io.stderr.isTTY) printError(io, `Following the audit log of ${connection.url}. Ctrl-C stops.`);
+    for await (const event of events) {
+      if (!matches(event) || (since !== undefined && Date.parse(event.timestamp) < since)) continue;
+      if (options.json) printJsonLine(io, event);
+      else print(io, lineOf(event));
+    }
+  };
+  await untilInterrupted(io, stopping, () => 'stopped', printEvents);
 }
 
 /** The stream can be filtered by the type of event only; the rest is filtered here. */
-function filterOf({ action, agent, outcome }: TailOptions): (event: AuditEvent) => boolean {
+function filterOf(io: Io, { action, agent, outcome }: TailOptions): (event: AuditEvent) => boolean {
   if (agent !== undefined && !isUuid(agent))
     throw new CommandError(`--agent must be the UUID of an agent; it is "${quoted(agent)}"`, exitCodes.usage);
   if (outcome !== undefined && outcome !== 'success' && outcome !== 'failure')
@@ -50,7 +54,10 @@ function filterOf({ action, agent, outcome }: TailOptions): (event: AuditEvent) 
       exitCodes.usage,
     );
   if (action !== undefined && !isKnown(action))
-    printError(`no event of this version is called "${quoted(action)}"; docs/reference/events.md lists them`);
+    printError(
+      io,
+      `no event of this version is called "${quoted(action)}"; docs/reference/events.md lists them`,
+    );
   const agentId = agent?.toLowerCase();
   return (event) =>
     (agentId === undefined || event.agentId === agentId || actorOf(event) === agentId) &&

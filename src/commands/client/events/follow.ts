@@ -2,8 +2,8 @@
  * Follows GET /events without losing or repeating an event: after the connection has ended it resumes from the last position, and
  * waits longer after each failure. Events are pulled: while the caller is busy, nothing more is read, and the server keeps the rest.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { printError, quoted } from '../../terminal.ts';
 import type { Connection } from '../connection.ts';
 import { type AuditEvent, parseAuditEvent } from './audit-event.ts';
@@ -23,6 +23,8 @@ export interface FeedOptions {
   readonly action?: string | undefined;
   /** The position after which it starts; without it, it starts now. */
   readonly after?: string | undefined;
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
 }
 
 const openTimeoutMs = 30_000;
@@ -34,11 +36,11 @@ const firstWaitMs = 500;
 const longestWaitMs = 30_000;
 
 /** Fails when the first connection fails: a wrong address or credential must not look like a quiet server. */
-export async function openFeed(connection: Connection, { action, after }: FeedOptions): Promise<Feed> {
-  const first = await openStream(connection, action, after);
+export async function openFeed(io: Io, connection: Connection, options: FeedOptions): Promise<Feed> {
+  const first = await openStream(connection, options);
   return {
     position: first.position,
-    events: follow(connection, action, first),
+    events: follow(io, connection, options, first),
     async close() {
       await first.messages.return(undefined);
     },
@@ -51,8 +53,9 @@ interface OpenStream {
 }
 
 async function* follow(
+  io: Io,
   connection: Connection,
-  action: string | undefined,
+  options: FeedOptions,
   first: OpenStream,
 ): AsyncGenerator<AuditEvent> {
   let { position, messages } = first;
@@ -70,33 +73,41 @@ async function* follow(
         if (id) position = id;
       }
     } catch (error) {
+      if (options.signal.aborted) return;
       if (error instanceof CommandError) throw error;
       reason = reasonOf(error);
     }
     if (performance.now() - openedAt > stableMs) failures = 0;
-    ({ messages, failures } = await reopen(connection, action, position, failures, reason));
+    ({ messages, failures } = await reopen(
+      io,
+      connection,
+      { ...options, after: position },
+      failures,
+      reason,
+    ));
   }
 }
 
 async function reopen(
+  io: Io,
   connection: Connection,
-  action: string | undefined,
-  position: string,
+  options: FeedOptions,
   failuresBefore: number,
   reason: string,
 ) {
   const { url } = connection;
   let isAway = false;
   for (let failures = failuresBefore; ; failures += 1) {
-    await sleep(waitAfter(failures));
+    await io.sleep(waitAfter(failures), options.signal);
     try {
-      const { messages } = await openStream(connection, action, position);
-      if (isAway) printError(`${url} is back; continuing after the last event`);
+      const { messages } = await openStream(connection, options);
+      if (isAway) printError(io, `${url} is back; continuing after the last event`);
       return { messages, failures: failures + 1 };
     } catch (error) {
       if (!(error instanceof CommandError) || error.exitCode !== exitCodes.unavailable) throw error;
       if (!isAway)
         printError(
+          io,
           `${url} is unreachable (${reason}; ${error.message}); trying again until it is back, Ctrl-C stops`,
         );
       isAway = true;
@@ -111,8 +122,7 @@ const waitAfter = (failures: number): number =>
 /** Waits for the first message, which has the position. */
 async function openStream(
   connection: Connection,
-  action: string | undefined,
-  after: string | undefined,
+  { action, after, signal }: FeedOptions,
 ): Promise<OpenStream> {
   const opening = new AbortController();
   const timeout = new DOMException(`no answer within ${openTimeoutMs / 1_000} seconds`, 'TimeoutError');
@@ -121,7 +131,7 @@ async function openStream(
     const response = await connection.open('GET', '/events', {
       query: { action },
       headers: { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) },
-      signal: opening.signal,
+      signal: AbortSignal.any([opening.signal, signal]),
     });
     if (!response.body || !/^text\/event-stream\b/.test(response.headers.get('content-type') ?? ''))
       throw new CommandError(`${connection.url} sent no stream of events; is it the address of Countersign?`);

@@ -1,6 +1,5 @@
 /** Sends one event to a local receiver as the server's webhooks send it: same headers, same body, same client. */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createOutbound } from '../../../adapters/outbound/outbound.ts';
 import { limits } from '../../../contract/limits.ts';
 import { signedHeaders } from '../../../kernel/delivery/signature.ts';
@@ -24,7 +23,7 @@ export const maxAttempts = waitsMs.length + 1;
 /** Returns whether the receiver accepted the event. `report` is called after each attempt. */
 export type Forward = (envelope: Envelope, report: (attempt: Attempt) => void) => Promise<boolean>;
 
-export function createForward(url: string, secret: string): Forward {
+export function createForward(url: string, secret: string, sleep: (ms: number) => Promise<void>): Forward {
   // The user has typed the address: their own machine is the purpose. Redirects are not followed.
   const outbound = createOutbound({ allowPrivate: true });
 

@@ -1,10 +1,10 @@
 /** `countersign listen`: delivers the events of the organization to a local address, signed as webhooks are. */
 import { auditEvents, webhookEventOf, webhookEvents } from '../../../contract/events.ts';
 import { pageSizes } from '../../../contract/limits.ts';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError, quoted } from '../../terminal.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { AccountOptions } from '../remote.ts';
@@ -13,7 +13,7 @@ import { openFeed } from './follow.ts';
 import { type Attempt, createForward, maxAttempts } from './forward.ts';
 import { readSigningSecret, storedSecret } from './signing-secret.ts';
 import { findOrganization } from './start-position.ts';
-import { endOnInterrupt } from './stop.ts';
+import { untilInterrupted } from './stop.ts';
 
 export interface ListenOptions extends AccountOptions {
   readonly forwardTo?: string;
@@ -25,21 +25,24 @@ export interface ListenOptions extends AccountOptions {
 
 const maxReplay = 100;
 
-export async function listenTo(env: Environment, options: ListenOptions): Promise<void> {
+export async function listenTo(io: Io, options: ListenOptions): Promise<void> {
   const target = options.printSecret ? undefined : readTarget(options.forwardTo);
   const types = readTypes(options.events);
   const replay = readReplay(options.replay);
-  const givenSecret = options.secretStdin ? await readSigningSecret() : undefined;
-  const connection = connect(env, options);
+  const givenSecret = options.secretStdin ? await readSigningSecret(io) : undefined;
+  const connection = connect(io, options);
   const organizationId = await findOrganization(connection);
   const { secret, isNew } = givenSecret
     ? { secret: givenSecret, isNew: false }
-    : await storedSecret(env, connection.url, organizationId);
-  if (target === undefined) return print(secret);
+    : await storedSecret(io, connection.url, organizationId);
+  if (target === undefined) return print(io, secret);
 
   // One type is selected by the server, several are selected here.
   const actions = actionsOf(types);
-  const feed = await openFeed(connection, { action: actions.size === 1 ? [...actions][0] : undefined });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const action = actions.size === 1 ? [...actions][0] : undefined;
+  const feed = await openFeed(io, connection, { action, signal });
   const toEnvelope = (event: AuditEvent): Envelope | undefined =>
     actions.has(event.action)
       ? envelopeOf({ ...event, organizationId, type: event.action, data: event.metadata })
@@ -47,48 +50,55 @@ export async function listenTo(env: Environment, options: ListenOptions): Promis
   const recent = replay === 0 ? [] : await readRecent(connection, organizationId, actions, replay);
 
   let [delivered, failed, waiting] = [0, 0, recent.length];
-  endOnInterrupt(
-    () =>
-      `stopped: ${delivered} delivered, ${failed} failed${waiting > 0 ? `, ${waiting} not delivered, nor later ones` : ''}`,
-  );
+  const closing = () =>
+    `stopped: ${delivered} delivered, ${failed} failed${waiting > 0 ? `, ${waiting} not delivered, nor later ones` : ''}`;
   const shownSecret = givenSecret
     ? 'the one on standard input'
     : isNew
       ? secret
       : 'unchanged; --print-secret prints it';
-  announce({ url: connection.url, organizationId, target, types, secret: shownSecret });
-  const forward = createForward(target, secret);
+  const facts = { url: connection.url, organizationId, target, types, secret: shownSecret };
+  const forward = createForward(target, secret, (ms) => io.sleep(ms, signal));
   const deliver = async (event: AuditEvent) => {
     const envelope = toEnvelope(event);
-    const accepted = envelope && (await forward(envelope, (attempt) => print(lineOf(envelope, attempt))));
+    const accepted = envelope && (await forward(envelope, (attempt) => print(io, lineOf(envelope, attempt))));
     if (accepted) delivered += 1;
     else if (envelope) failed += 1;
     waiting -= 1;
   };
-  for (const event of recent) await deliver(event);
-  // Events between the opening of the stream and the read of the recent ones come in both.
-  const replayed = new Set(recent.map(({ eventId }) => eventId));
-  for await (const event of feed.events) {
-    if (replayed.delete(event.eventId)) continue;
-    waiting += 1;
-    await deliver(event);
-  }
+  await untilInterrupted(io, stopping, closing, async () => {
+    announce(io, facts);
+    for (const event of recent) await deliver(event);
+    // Events between the opening of the stream and the read of the recent ones come in both.
+    const replayed = new Set(recent.map(({ eventId }) => eventId));
+    for await (const event of feed.events) {
+      if (replayed.delete(event.eventId)) continue;
+      waiting += 1;
+      await deliver(event);
+    }
+  });
 }
 
-function announce(facts: {
-  url: string;
-  organizationId: string;
-  target: string;
-  types: ReadonlySet<string>;
-  secret: string;
-}): void {
+function announce(
+  io: Io,
+  facts: {
+    readonly url: string;
+    readonly organizationId: string;
+    readonly target: string;
+    readonly types: ReadonlySet<string>;
+    readonly secret: string;
+  },
+): void {
   const { url, organizationId, target, types, secret } = facts;
   const events = types.size === webhookEvents.length ? 'all that webhooks deliver' : [...types].join(', ');
-  printError(`Listening at ${url} for events of organization ${quoted(organizationId)}
+  printError(
+    io,
+    `Listening at ${url} for events of organization ${quoted(organizationId)}
   events:         ${events}
   forwarding to:  ${quoted(target)}
   signing secret: ${secret}
-Ctrl-C stops.`);
+Ctrl-C stops.`,
+  );
 }
 
 /** As `stripe listen` does, it takes an address without a scheme, too. */

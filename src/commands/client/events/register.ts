@@ -1,8 +1,9 @@
 /** `countersign audit tail` and `countersign listen`: their options and help. Their code is imported when they run. */
 import type { Command } from 'commander';
+import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 
-export function registerAuditTail(program: Command): void {
+export function registerAuditTail(program: Command, io: Io): void {
   const audit = program.commands.find((command) => command.name() === 'audit') ?? program.command('audit');
   const tail = audit
     .command('tail')
@@ -23,10 +24,10 @@ export function registerAuditTail(program: Command): void {
       'after',
       '\nNeeds the scope audit:read. When the server is unreachable, the command says so, waits, and continues after the last event that it printed: none is lost or repeated.\nExit code 0 after Ctrl-C. The lines go to standard output, all notes to standard error.\n\nExamples:\n  countersign audit tail --outcome failure\n  countersign audit tail --since 1h --action "credential.*" --json',
     )
-    .action(async (options) => (await import('./audit-tail.ts')).tailAudit(process.env, options));
+    .action(async (options) => (await import('./audit-tail.ts')).tailAudit(io, options));
 }
 
-export function registerListen(program: Command): void {
+export function registerListen(program: Command, io: Io): void {
   const listen = program
     .command('listen')
     .description(
@@ -55,5 +56,5 @@ Examples:
   countersign listen --forward-to http://localhost:9000/hook --replay 5
   export SIGNING_SECRET=$(countersign listen --print-secret)`,
     )
-    .action(async (options) => (await import('./listen.ts')).listenTo(process.env, options));
+    .action(async (options) => (await import('./listen.ts')).listenTo(io, options));
 }

@@ -1,16 +1,29 @@
 /** How a command ends that runs until it is stopped. */
+import type { Io } from '../../io.ts';
 import { printError } from '../../terminal.ts';
 
 /**
- * Ctrl-C is the ordinary end: exit code 0. So is a reader that has closed the pipe, such as `head`. `closing` makes the last line,
- * on standard error.
+ * Ends at Ctrl-C, the ordinary end, and aborts what uses `stopping`. So it does when a reader has closed the pipe, such as `head`.
+ * `closing` makes the last line, on standard error.
  */
-export function endOnInterrupt(closing: () => string): void {
-  const end = () => {
-    printError(closing());
-    process.exit(0);
-  };
-  process.once('SIGINT', end);
-  process.once('SIGTERM', end);
-  process.stdout.on('error', () => process.exit(0));
+export async function untilInterrupted(
+  io: Io,
+  stopping: AbortController,
+  closing: () => string,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const ignore = io.onSignal(() => {
+    printError(io, closing());
+    stop();
+  });
+  io.stdout.on('error', stop);
+  const running = work();
+  running.catch(() => {});
+  try {
+    await Promise.race([running, stopped]);
+  } finally {
+    ignore();
+    stopping.abort();
+  }
 }

@@ -1,6 +1,6 @@
 /** `countersign profiles`: which profiles there are, and which one is current. Never a secret. */
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
 import { changeProfiles, readProfiles } from './profiles.ts';
 
@@ -13,27 +13,28 @@ interface ProfileRow {
   readonly expiresAt?: string;
 }
 
-export function listProfiles(env: Environment, options: { readonly json?: boolean }): void {
-  const { current, profiles } = readProfiles(env);
+export function listProfiles(io: Io, options: { readonly json?: boolean }): void {
+  const { current, profiles } = readProfiles(io);
   const rows: ProfileRow[] = [...profiles].map(([name, profile]) => ({
     ...{ name, current: name === current, url: profile.url },
     ...('session' in profile ? { expiresAt: profile.expiresAt } : { clientId: profile.clientId }),
   }));
-  if (options.json) printJson(rows);
-  else if (rows.length === 0) printError('There is no profile. `countersign login` makes one.');
-  else printRows(rows);
+  if (options.json) printJson(io, rows);
+  else if (rows.length === 0) printError(io, 'There is no profile. `countersign login` makes one.');
+  else printRows(io, rows);
 }
 
-function printRows(rows: readonly ProfileRow[]): void {
+function printRows(io: Io, rows: readonly ProfileRow[]): void {
   const width = Math.max(...rows.map(({ name }) => name.length));
   for (const row of rows)
     print(
+      io,
       `${row.current ? '*' : ' '} ${row.name.padEnd(width)}  ${quoted(row.url)}  ${quoted(row.clientId ?? `signed in from the console until ${row.expiresAt}`)}`,
     );
 }
 
-export async function useProfile(env: Environment, name: string): Promise<void> {
-  await changeProfiles(env, (stored) => {
+export async function useProfile(io: Io, name: string): Promise<void> {
+  await changeProfiles(io, (stored) => {
     if (!stored.profiles.has(name))
       throw new CommandError(
         `there is no profile ${quoted(name)}; \`countersign profiles\` lists them`,
@@ -41,5 +42,5 @@ export async function useProfile(env: Environment, name: string): Promise<void> 
       );
     return { ...stored, current: name };
   });
-  print(`The profile ${name} is the current one.`);
+  print(io, `The profile ${name} is the current one.`);
 }

@@ -1,6 +1,6 @@
 /** `countersign login` and `logout`: stores a profile that works, and removes it. The profile is a client, or a session of a person. */
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { ask, askSecret, hasTerminal, readSecretFromInput } from '../../prompt.ts';
 import { print, printError, quoted } from '../../terminal.ts';
 import { isLoopback } from '../http.ts';
@@ -34,41 +34,38 @@ interface SignedIn {
   readonly as: string;
 }
 
-export async function login(env: Environment, options: LoginOptions): Promise<void> {
+export async function login(io: Io, options: LoginOptions): Promise<void> {
   const name = options.profile ?? defaultProfile;
   requireProfileName(name);
-  const known = findProfile(env, name);
-  const { profile, as } = await signIn(env, options, known);
-  await changeProfiles(env, ({ profiles }) => ({
+  const known = findProfile(io, name);
+  const { profile, as } = await signIn(io, options, known);
+  await changeProfiles(io, ({ profiles }) => ({
     current: name,
     profiles: new Map(profiles).set(name, profile),
   }));
-  print(`Signed in to ${profile.url} as ${as}.`);
-  printError(`The profile ${name} is stored in ${profilesFile(env)}, and is the current one.`);
+  print(io, `Signed in to ${profile.url} as ${as}.`);
+  printError(io, `The profile ${name} is stored in ${profilesFile(io)}, and is the current one.`);
   // The session that it replaces.
   if (known && 'session' in known) await endSession(known).catch(() => undefined);
 }
 
-async function signIn(
-  env: Environment,
-  options: LoginOptions,
-  known: Profile | undefined,
-): Promise<SignedIn> {
-  const address = await enterUrl(options.url ?? env.COUNTERSIGN_URL, known?.url);
+async function signIn(io: Io, options: LoginOptions, known: Profile | undefined): Promise<SignedIn> {
+  const address = await enterUrl(io, options.url ?? io.env.COUNTERSIGN_URL, known?.url);
   requireAddress(address);
   if (!options.insecureHttp) refusePlainHttp(address);
-  const url = serverOf(address);
-  if (options.code) return signInWithCode(url, await enterSecret('one-time code', '--code', !hasTerminal()));
-  const givenId = options.clientId ?? env.COUNTERSIGN_CLIENT_ID;
+  const url = serverOf(io, address);
+  if (options.code)
+    return signInWithCode(url, await enterSecret(io, 'one-time code', '--code', !hasTerminal(io)));
+  const givenId = options.clientId ?? io.env.COUNTERSIGN_CLIENT_ID;
   if (givenId !== undefined && isCode(givenId))
     throw new CommandError(
       'a one-time code is no client id, and others could have seen it here: make a new one, and give --code',
       exitCodes.usage,
     );
   const clientId =
-    givenId ?? (await enterCodeOrId(known && 'clientId' in known ? known.clientId : undefined));
+    givenId ?? (await enterCodeOrId(io, known && 'clientId' in known ? known.clientId : undefined));
   if (isCode(clientId)) return signInWithCode(url, clientId);
-  const clientSecret = await enterSecret('client secret', '--secret-stdin', options.secretStdin);
+  const clientSecret = await enterSecret(io, 'client secret', '--secret-stdin', options.secretStdin);
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
   await requestToken(profile);
@@ -84,30 +81,31 @@ async function signInWithCode(address: string, code: string): Promise<SignedIn> 
 }
 
 /** The address of the API is a common mistake. */
-function serverOf(address: string): string {
+function serverOf(io: Io, address: string): string {
   const url = address.replace(/\/+$/, '');
   const server = url.replace(/\/+api\/v1$/, '');
-  if (server !== url) printError(`The address of the server is ${quoted(server)}: /api/v1 is left out.`);
+  if (server !== url) printError(io, `The address of the server is ${quoted(server)}: /api/v1 is left out.`);
   return server;
 }
 
 /** `--secret-stdin` leaves no terminal to ask on, so a profile that is renewed keeps its address. */
-const enterUrl = async (given: string | undefined, known: string | undefined): Promise<string> =>
-  given ?? enter('address of the server', '--url', known, ask);
+const enterUrl = async (io: Io, given: string | undefined, known: string | undefined): Promise<string> =>
+  given ?? enter(io, 'address of the server', '--url', known, (question) => ask(io, question));
 
 /** Not shown: the answer may be a code. */
-const enterCodeOrId = (known: string | undefined): Promise<string> =>
-  enter('one-time code of the console, or client id', '--client-id or --code', known, (question) =>
-    askSecret(question.replace(/: $/, ' (not shown): ')),
+const enterCodeOrId = (io: Io, known: string | undefined): Promise<string> =>
+  enter(io, 'one-time code of the console, or client id', '--client-id or --code', known, (question) =>
+    askSecret(io, question.replace(/: $/, ' (not shown): ')),
   );
 
 async function enter(
+  io: Io,
   what: string,
   option: string,
   known: string | undefined,
   askFor: (question: string) => Promise<string>,
 ): Promise<string> {
-  if (!hasTerminal()) {
+  if (!hasTerminal(io)) {
     if (known !== undefined) return known;
     throw new CommandError(
       `the ${what} is missing, and there is no terminal to ask on; give ${option}`,
@@ -119,14 +117,19 @@ async function enter(
   return answer;
 }
 
-async function enterSecret(what: string, option: string, fromInput: boolean | undefined): Promise<string> {
-  if (fromInput) return readSecretFromInput();
-  if (!hasTerminal())
+async function enterSecret(
+  io: Io,
+  what: string,
+  option: string,
+  fromInput: boolean | undefined,
+): Promise<string> {
+  if (fromInput) return readSecretFromInput(io);
+  if (!hasTerminal(io))
     throw new CommandError(
       `there is no terminal to ask for the ${what} on; write it to standard input and give ${option}`,
       exitCodes.usage,
     );
-  const secret = await askSecret(`${what} (not shown): `);
+  const secret = await askSecret(io, `${what} (not shown): `);
   if (secret === '') throw new CommandError(`the ${what} is missing`, exitCodes.usage);
   return secret;
 }
@@ -140,34 +143,35 @@ function refusePlainHttp(url: string): void {
     );
 }
 
-export async function logout(env: Environment, options: { readonly profile?: string }): Promise<void> {
-  const { current } = readProfiles(env);
+export async function logout(io: Io, options: { readonly profile?: string }): Promise<void> {
+  const { current } = readProfiles(io);
   const name = options.profile ?? current;
-  const profile = name === undefined ? undefined : findProfile(env, name);
+  const profile = name === undefined ? undefined : findProfile(io, name);
   if (name === undefined || profile === undefined)
     throw new CommandError(
       name === undefined ? 'there is no profile to remove' : `there is no profile ${quoted(name)}`,
       exitCodes.notFound,
     );
-  await changeProfiles(env, (stored) => {
+  await changeProfiles(io, (stored) => {
     const profiles = new Map(stored.profiles);
     profiles.delete(name);
     const isCurrent = stored.current === name;
     return { current: isCurrent ? profiles.keys().next().value : stored.current, profiles };
   });
-  print(`The profile ${name} is removed from this machine.`);
-  if ('session' in profile) return signOut(profile);
+  print(io, `The profile ${name} is removed from this machine.`);
+  if ('session' in profile) return signOut(io, profile);
   printError(
+    io,
     'Its client secret stays valid: revoke it with `countersign credentials revoke` if others could know it.',
   );
 }
 
 /** Without its server, the session ends by time. */
-async function signOut(profile: SessionProfile): Promise<void> {
+async function signOut(io: Io, profile: SessionProfile): Promise<void> {
   if (Date.parse(profile.expiresAt) <= Date.now()) return;
   try {
     await endSession(profile);
-    printError('Its sign-in has ended on the server, too.');
+    printError(io, 'Its sign-in has ended on the server, too.');
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     throw new CommandError(

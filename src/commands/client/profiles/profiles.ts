@@ -1,7 +1,7 @@
 /** The profiles of `countersign login`: a private file. This module owns its place and its format. */
 import { join } from 'node:path';
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { quoted } from '../../terminal.ts';
 import { changePrivateFile, configFolder, readPrivateFile } from '../private-file.ts';
 
@@ -28,8 +28,8 @@ export interface Profiles {
 
 export const defaultProfile = 'default';
 
-export const profilesFile = (env: Environment): string =>
-  env.COUNTERSIGN_CONFIG || join(configFolder(env), 'profiles.json');
+export const profilesFile = (io: Io): string =>
+  io.env.COUNTERSIGN_CONFIG || join(configFolder(io), 'profiles.json');
 
 export function requireProfileName(name: string): void {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name))
@@ -40,19 +40,16 @@ export function requireProfileName(name: string): void {
 }
 
 /** The profile of this name, or the current one. */
-export function findProfile(
-  env: Environment,
-  name?: string,
-): (Profile & { readonly name: string }) | undefined {
-  const { current, profiles } = readProfiles(env);
+export function findProfile(io: Io, name?: string): (Profile & { readonly name: string }) | undefined {
+  const { current, profiles } = readProfiles(io);
   const wanted = name ?? current;
   const profile = wanted === undefined ? undefined : profiles.get(wanted);
   return profile && wanted !== undefined ? { ...profile, name: wanted } : undefined;
 }
 
-export function readProfiles(env: Environment): Profiles {
-  const file = profilesFile(env);
-  const text = readPrivateFile(file);
+export function readProfiles(io: Io): Profiles {
+  const file = profilesFile(io);
+  const text = readPrivateFile(io, file);
   return text === undefined ? { current: undefined, profiles: new Map() } : parseProfiles(text, file);
 }
 
@@ -79,8 +76,8 @@ const isProfile = (value: unknown): value is Profile => {
 };
 
 /** Stores what `change` makes of the profiles. */
-export const changeProfiles = (env: Environment, change: (profiles: Profiles) => Profiles): Promise<void> =>
-  changePrivateFile(env, profilesFile(env), () => {
-    const { current, profiles } = change(readProfiles(env));
+export const changeProfiles = (io: Io, change: (profiles: Profiles) => Profiles): Promise<void> =>
+  changePrivateFile(io, profilesFile(io), () => {
+    const { current, profiles } = change(readProfiles(io));
     return `${JSON.stringify({ current, profiles: Object.fromEntries(profiles) }, null, 2)}\n`;
   });

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
+import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 
 /** `login`, `logout`, `profiles`, `whoami` and `token`. */
-export function registerProfiles(program: Command): void {
+export function registerProfiles(program: Command, io: Io): void {
   program
     .command('login')
     .summary('store a profile for a server, and use it')
@@ -37,7 +38,7 @@ Examples:
   countersign login --url https://id.example.com --code
   countersign login --url https://id.example.com --profile ci --client-id 7c9e6679-7425-40de-944b-e07fc1f90ae7 --secret-stdin < secret.txt`,
     )
-    .action(async (options) => (await import('./login.ts')).login(process.env, options));
+    .action(async (options) => (await import('./login.ts')).login(io, options));
 
   program
     .command('logout')
@@ -46,7 +47,7 @@ Examples:
       'Removes a profile from this machine. A sign-in with a code of the console ends on the server; a client secret stays valid there.',
     )
     .option('--profile <name>', 'profile to remove (default: the current one)')
-    .action(async (options) => (await import('./login.ts')).logout(process.env, options));
+    .action(async (options) => (await import('./login.ts')).logout(io, options));
 
   const profiles = program
     .command('profiles')
@@ -56,12 +57,12 @@ Examples:
     .command('list', { isDefault: true })
     .description('list the profiles')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./list.ts')).listProfiles(process.env, options));
+    .action(async (options) => (await import('./list.ts')).listProfiles(io, options));
   profiles
     .command('use')
     .description('make a profile the current one')
     .argument('<name>', 'name of the profile')
-    .action(async (name) => (await import('./list.ts')).useProfile(process.env, name));
+    .action(async (name) => (await import('./list.ts')).useProfile(io, name));
 
   addConnectionOptions(
     program
@@ -71,7 +72,7 @@ Examples:
         'Shows the server, the agent, its organization, the scopes of its token, and when its secret and its token expire.',
       )
       .option('--json', 'print JSON'),
-  ).action(async (options) => (await import('./whoami.ts')).whoami(process.env, options));
+  ).action(async (options) => (await import('./whoami.ts')).whoami(io, options));
 
   addConnectionOptions(
     program
@@ -92,5 +93,5 @@ Examples:
   printf 'Authorization: Bearer %s' "$(countersign token)" | curl -H @- https://id.example.com/api/v1/agents
   countersign token --resource https://billing.example.com --scope "invoices:read" --decode`,
     )
-    .action(async (options) => (await import('./whoami.ts')).printToken(process.env, options));
+    .action(async (options) => (await import('./whoami.ts')).printToken(io, options));
 }

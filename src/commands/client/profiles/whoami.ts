@@ -1,6 +1,6 @@
 /** `countersign whoami` and `token`: who the account is to the server, and its tokens. */
-import type { Environment } from '../../../kernel/config/config.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
+import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
 import { ApiError, connect } from '../connection.ts';
 import { type AccountOptions, accountFrom, requestToken, type SessionAccount } from '../remote.ts';
@@ -26,17 +26,14 @@ interface Identity {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-export async function whoami(
-  env: Environment,
-  options: AccountOptions & { readonly json?: boolean },
-): Promise<void> {
-  const account = accountFrom(env, options);
+export async function whoami(io: Io, options: AccountOptions & { readonly json?: boolean }): Promise<void> {
+  const account = accountFrom(io, options);
   const known = { server: account.url, profile: account.profile ?? null };
   const identity =
     'session' in account
       ? await describeSession(account, known)
-      : await describe(env, options, claimsOf((await requestToken(account)).access_token), known);
-  if (options.json) return printJson(identity);
+      : await describe(io, options, claimsOf((await requestToken(account)).access_token), known);
+  if (options.json) return printJson(io, identity);
   const rows: [string, string | null][] = [
     ['server', identity.server],
     ['profile', identity.profile],
@@ -48,18 +45,18 @@ export async function whoami(
     ['token expires', identity.tokenExpiresAt],
     ['sign-in ends', identity.signInExpiresAt],
   ];
-  for (const [name, value] of rows) if (value !== null) print(`${name.padEnd(16)}${quoted(value)}`);
+  for (const [name, value] of rows) if (value !== null) print(io, `${name.padEnd(16)}${quoted(value)}`);
 }
 
 const named = (id: string, name: string | null): string => (name === null ? id : `${name} (${id})`);
 
 async function describe(
-  env: Environment,
+  io: Io,
   options: AccountOptions,
   claims: Claims,
   known: Pick<Identity, 'server' | 'profile'>,
 ): Promise<Identity> {
-  const connection = connect(env, options);
+  const connection = connect(io, options);
   /** An agent may lack the scope to read itself; the token has told the rest. */
   const optional = async <T>(path: string, query = {}): Promise<T | undefined> => {
     try {
@@ -120,9 +117,9 @@ export interface TokenOptions extends AccountOptions {
   readonly json?: boolean;
 }
 
-export async function printToken(env: Environment, options: TokenOptions): Promise<void> {
+export async function printToken(io: Io, options: TokenOptions): Promise<void> {
   const { resource, scope } = options;
-  const account = accountFrom(env, options);
+  const account = accountFrom(io, options);
   if ('session' in account)
     throw new CommandError(
       `the profile ${account.profile} was signed in from the console and gets no access tokens; sign in with a client id and its secret: \`countersign login --profile NAME --client-id ID\``,
@@ -132,10 +129,10 @@ export async function printToken(env: Environment, options: TokenOptions): Promi
     ...(resource !== undefined && { resource }),
     ...(scope !== undefined && { scope }),
   });
-  if (options.decode) return printJson(claimsOf(answer.access_token));
-  if (options.json) return printJson(answer);
-  print(answer.access_token);
-  printError(`valid for ${Number(answer.expires_in)} seconds, scope: ${quoted(answer.scope ?? '')}`);
+  if (options.decode) return printJson(io, claimsOf(answer.access_token));
+  if (options.json) return printJson(io, answer);
+  print(io, answer.access_token);
+  printError(io, `valid for ${Number(answer.expires_in)} seconds, scope: ${quoted(answer.scope ?? '')}`);
 }
 
 /** Not verified: the server that issued it is the one that we asked. */

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CommandError } from '../../../command-error.ts';
+import type { Io } from '../../../io.ts';
 
 export interface Source {
   /** For messages. */
@@ -14,14 +15,14 @@ export interface Source {
 const maxBytes = 4 * 1024 * 1024;
 const maxFiles = 1_000;
 
-export async function readSources(paths: readonly string[]): Promise<Source[]> {
+export async function readSources(io: Pick<Io, 'stdin'>, paths: readonly string[]): Promise<Source[]> {
   const names = (await Promise.all(paths.map(filesOf))).flat();
   if (names.length > maxFiles)
     throw new CommandError(`${names.length} files are too many; apply at most ${maxFiles} at once`);
   const sources: Source[] = [];
   let left = maxBytes;
   for (const name of names) {
-    const bytes = await read(name, left);
+    const bytes = await read(io, name, left);
     left -= bytes.length;
     sources.push({ name: name === '-' ? 'standard input' : name, text: decode(name, bytes) });
   }
@@ -40,11 +41,11 @@ async function filesOf(path: string): Promise<string[]> {
   throw new CommandError(`${path} has no files that end in .yaml, .yml or .json`);
 }
 
-async function read(name: string, atMost: number): Promise<Buffer> {
+async function read(io: Pick<Io, 'stdin'>, name: string, atMost: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const chunk of name === '-' ? process.stdin : createReadStream(name)) {
+    for await (const chunk of name === '-' ? io.stdin : createReadStream(name)) {
       length += chunk.length;
       if (length > atMost) break;
       chunks.push(chunk);

@@ -1,0 +1,56 @@
+/** The server of `countersign serve` inside the test's process, for tests of its clients: a process of its own costs seconds. */
+import { after } from 'node:test';
+import type { App } from '../../src/app.ts';
+import { createOperator } from '../../src/commands/bootstrap.ts';
+import { startServer } from '../../src/commands/serve.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
+import type { Lifecycle } from '../../src/kernel/lifecycle.ts';
+import { createLog } from '../../src/kernel/observability/log.ts';
+import { withLongConnectTimeout } from './harness.ts';
+import { type Client, freePort } from './programs.ts';
+
+export interface ServerInProcess {
+  readonly app: App;
+  readonly url: string;
+  readonly port: number;
+  readonly operator: Client;
+  /** The lines of its log so far. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** With an operator, and all background loops. It stops with the test file. */
+export async function startServerInProcess(
+  env: Record<string, string>,
+  port?: number,
+): Promise<ServerInProcess> {
+  const at = port ?? (await freePort());
+  const DATABASE_URL = withLongConnectTimeout(env.DATABASE_URL ?? '');
+  const config = loadConfig({ HOST: '127.0.0.1', PORT: String(at), ...env, DATABASE_URL });
+  let lines = '';
+  const destination = {
+    write(line: string) {
+      lines += line;
+    },
+  };
+  const log = createLog({ level: config.logLevel, destination });
+  const lifecycle = lifecycleOfTest();
+  after(() => lifecycle.stop());
+  const app = await startServer(config, log, lifecycle, { worker: true });
+  const operator = await createOperator(app, true);
+  return { app, url: `http://127.0.0.1:${at}`, port: at, operator, log: () => lines, stop: lifecycle.stop };
+}
+
+/** No signal stops it, and it does not end the process. */
+function lifecycleOfTest(): Lifecycle {
+  const steps: (() => Promise<void>)[] = [];
+  return {
+    onStop: (step) => void steps.push(step),
+    async stop() {
+      for (let step = steps.pop(); step; step = steps.pop()) await step();
+    },
+    exit() {
+      throw new Error('a test stops its server itself');
+    },
+  };
+}
