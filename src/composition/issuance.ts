@@ -67,6 +67,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     isAdmin,
     grants,
     unregisteredResources: config.unregisteredResources,
+    resourceIdentifiers: config.resourceIdentifiers,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
       isExternal: (assertion) => oidc.exchange.isExternal(assertion),

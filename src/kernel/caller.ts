@@ -124,3 +124,9 @@ export function refuseBorrowedScope(
   if (delegation && !grantableScopes.has(scope))
     fail('FORBIDDEN', { message, details: { exceeded: [scope] } });
 }
+
+/** The end of a workload's token, in milliseconds since 1970: the tokens and delegations that it makes end with it. Infinity for other callers. */
+export function workloadTokenEnd({ trustPolicyId, tokenExpiresAt }: Caller): number {
+  if (trustPolicyId === undefined) return Infinity;
+  return tokenExpiresAt ?? fail('FORBIDDEN', { message: 'A workload needs an access token here.' });
+}

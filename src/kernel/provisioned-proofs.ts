@@ -26,18 +26,25 @@ function proofsOf(actor: Actor): string[] {
   return [...own.filter((id) => id !== undefined), ...(delegation?.chainIds ?? [])];
 }
 
+/** Throws if the event lost the field: its proof would go unrecorded. */
+function idIn(data: DomainEvent['data'], field: string): string {
+  const id = data[field];
+  if (typeof id !== 'string') throw new TypeError(`the event has no ${field}`);
+  return id;
+}
+
 /** The proof that an event makes, or gives to another holder. */
 const madeProofs: Partial<Record<EventType, (event: DomainEvent) => string | undefined>> = {
   'agent.created': ({ agentId }) => agentId,
   'agent.updated': ({ agentId, data }) => (data.kids === undefined ? undefined : keysOf(agentId)),
-  'credential.generated': ({ data }) => String(data.credentialId),
-  'credential.rotated': ({ data }) => String(data.credentialId),
-  'trust_policy.created': ({ data }) => String(data.policyId),
-  'trust_policy.updated': ({ data }) => String(data.policyId),
-  'person.invited': ({ data }) => String(data.personId),
-  'person.updated': ({ data }) => String(data.personId),
-  'session.created': ({ data }) => String(data.sessionId),
-  'delegation.created': ({ data }) => String(data.chainId),
+  'credential.generated': ({ data }) => idIn(data, 'credentialId'),
+  'credential.rotated': ({ data }) => idIn(data, 'credentialId'),
+  'trust_policy.created': ({ data }) => idIn(data, 'policyId'),
+  'trust_policy.updated': ({ data }) => idIn(data, 'policyId'),
+  'person.invited': ({ data }) => idIn(data, 'personId'),
+  'person.updated': ({ data }) => idIn(data, 'personId'),
+  'session.created': ({ data }) => idIn(data, 'sessionId'),
+  'delegation.created': ({ data }) => idIn(data, 'chainId'),
 };
 
 /** Those that end by themselves, at `data.expiresAt`. */

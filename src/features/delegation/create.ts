@@ -1,7 +1,7 @@
 /** Creates a delegation: a new chain, or a link below a chain whose last delegatee is the caller. */
 import { limits } from '../../contract/limits.ts';
 import { scopes as allScopes } from '../../contract/scopes.ts';
-import type { Caller, Delegation } from '../../kernel/caller.ts';
+import { type Caller, type Delegation, workloadTokenEnd } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
@@ -99,15 +99,9 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   };
 
   /** The end of the new link: no later than its parent's, and for a workload its token's. It leaves a full second for a token. */
-  const expiryOf = (
-    now: number,
-    expiresIn: number,
-    parent: Link | undefined,
-    { trustPolicyId, tokenExpiresAt }: Caller,
-  ): string => {
-    const tokenEnd = trustPolicyId === undefined ? undefined : tokenExpiresAt;
+  const expiryOf = (now: number, expiresIn: number, parent: Link | undefined, caller: Caller): string => {
     const parentEnd = parent && Date.parse(parent.expiresAt);
-    const expiresAt = Math.min(now + expiresIn * 1000, parentEnd ?? Infinity, tokenEnd ?? Infinity);
+    const expiresAt = Math.min(now + expiresIn * 1000, parentEnd ?? Infinity, workloadTokenEnd(caller));
     if (Math.floor(expiresAt / 1000) <= Math.floor(now / 1000)) fail('DELEGATION_EXPIRED');
     return new Date(expiresAt).toISOString();
   };

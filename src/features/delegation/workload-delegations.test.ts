@@ -1,9 +1,9 @@
 /** Delegations that a workload makes by a token of a trust policy: they end with the token and with the policy. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { type Answer, keepOpen, startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 import {
   createDelegationClient,
   type IssuedDelegation,
@@ -139,7 +139,7 @@ describe('a delegation by a token of a trust policy', () => {
     const waits = () =>
       t.sql(`select 1 from pg_locks where locktype = 'advisory' and not granted
              and database = (select oid from pg_database where datname = current_database())`);
-    for (let tries = 0; tries < 200 && (await waits()).length === 0; tries += 1) await sleep(25);
+    await until('the request waits', async () => (await waits()).length > 0 || undefined);
     await release();
     assert.equal(await outcomeOf(created), '403 FORBIDDEN');
   });

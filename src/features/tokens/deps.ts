@@ -32,6 +32,8 @@ export interface TokenDeps {
   readonly issuer: string;
   /** Whether agents get tokens for audiences that are no registered resource. */
   readonly unregisteredResources: 'allow' | 'refuse';
+  /** `verified`: each organization has its own loopback resources. */
+  readonly resourceIdentifiers: 'open' | 'verified';
   readonly assertions: Assertions;
   readonly statuses: TokenStatuses;
   /** The grants of other features; `client_credentials` is this feature's own. */

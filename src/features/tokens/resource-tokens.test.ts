@@ -283,6 +283,18 @@ describe('a token of a resource at introspection', () => {
     await grant(agent.agentId, resource, ['read']);
     assert.equal(await isActive(token), false);
   });
+  it('200 {active:false} for a token of a loopback audience that another organization registers later', async () => {
+    const payload = { name: 'Other', slug: `other-${crypto.randomUUID()}` };
+    const operator = await t.token();
+    const { organizationId } = (await t.call('POST', '/api/v1/organizations', { token: operator, payload }))
+      .json;
+    const agent = await t.agent({ organization_id: organizationId });
+    const identifier = `http://localhost:8080/${crypto.randomUUID()}`;
+    const token = await issued(agent, identifier);
+    for (let n = 0; n < 2; n++) assert.equal(await isActive(token), true);
+    await register({ identifier });
+    assert.equal(await isActive(token), false);
+  });
   it('200 {active:false} when its agent is suspended', async () => {
     const { agent, identifier } = await granted();
     const token = await issued(agent, identifier);

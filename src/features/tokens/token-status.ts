@@ -36,6 +36,8 @@ interface TokenIds {
   readonly delegation?: Delegation | undefined;
   /** Absent for a token of our own API. */
   readonly audience?: string | undefined;
+  /** The organization whose resource a loopback audience is, where each organization has its own. */
+  readonly audienceOwnerId?: string | undefined;
 }
 
 /** The look-up of a token's status. Computed once per token, because a token is used many times. */
@@ -103,9 +105,14 @@ const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
 const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
 const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
-/** A loopback identifier may be a resource of each organization. */
-const resourceKey = (organizationId: string, identifier: string) =>
-  `standing:4:resource:${isLoopback(identifier) ? `${organizationId}:` : ''}${identifier}`;
+const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
+const localResourceKey = (ownerId: string, identifier: string) =>
+  `standing:4:resource:${ownerId}:${identifier}`;
+/** All keys of a resource of this organization. */
+const resourceKeys = (organizationId: string, identifier: string) =>
+  isLoopback(identifier)
+    ? [resourceKey(identifier), localResourceKey(organizationId, identifier)]
+    : [resourceKey(identifier)];
 const grantKey = (ownerId: string, identifier: string) => `standing:5:grant:${ownerId}:${identifier}`;
 /** The key of nodes of the previous version. */
 const previousGrantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
@@ -118,10 +125,13 @@ const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
 /** The agent whose scopes the token carries: its holder, or the subject of its delegation. */
 const ownerIdOf = ({ agentId, delegation }: TokenIds): string => delegation?.subjectId ?? agentId;
 
-const targetKeys = (token: TokenIds): string[] =>
-  token.audience === undefined
-    ? []
-    : [resourceKey(token.organizationId, token.audience), grantKey(ownerIdOf(token), token.audience)];
+function targetKeys(token: TokenIds): string[] {
+  const { audience, audienceOwnerId } = token;
+  if (audience === undefined) return [];
+  const resource =
+    audienceOwnerId === undefined ? resourceKey(audience) : localResourceKey(audienceOwnerId, audience);
+  return [resource, grantKey(ownerIdOf(token), audience)];
+}
 
 export function statusQuery(token: TokenIds): StatusQuery {
   const otherAgentIds = otherAgentsOf(token);
@@ -393,7 +403,7 @@ function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEven
     case 'chain':
       return [chainKey(String(metadata.chainId))];
     case 'resource':
-      return [resourceKey(organizationId, String(metadata.identifier))];
+      return resourceKeys(organizationId, String(metadata.identifier));
     case 'grant':
       return [grantKey, previousGrantKey].map((key) => key(agentId, String(metadata.identifier)));
     case 'none':

@@ -1,5 +1,7 @@
 /** Verifies access tokens: the signature shows that we issued the token, its current status that it is still valid. */
+
 import { isScope } from '../../contract/scopes.ts';
+import { isLoopback } from '../../kernel/audience.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { createLru } from '../../kernel/data/lru.ts';
@@ -42,7 +44,8 @@ interface DerivedToken {
 /** Enough for the tokens of ten thousand busy agents, at some 3 KB each. */
 const maxCachedTokens = 10_000;
 
-export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }: TokenDeps): TokenVerifier {
+export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
+  const { clock, signer, statuses, issuer, metrics, resourceIdentifiers } = deps;
   const cache = 'access_tokens';
   const countHit = metrics.counter('service_cache_lookups_total', { cache, result: 'hit' });
   const countMiss = metrics.counter('service_cache_lookups_total', { cache, result: 'miss' });
@@ -57,10 +60,13 @@ export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }
     const audience = claims.aud === issuer ? undefined : claims.aud;
     const credentialId = claims.credential_id ?? undefined;
     const delegation = readDelegation(claims);
+    const isLocal = resourceIdentifiers === 'verified' && audience !== undefined && isLoopback(audience);
+    const audienceOwnerId = isLocal ? organizationId : undefined;
+    const ids = { tokenId, agentId, organizationId, credentialId, delegation, audience, audienceOwnerId };
     const signed = {
       claims,
       scopes: claims.scope.split(' ').filter(Boolean),
-      query: statusQuery({ tokenId, agentId, organizationId, credentialId, delegation, audience }),
+      query: statusQuery(ids),
     };
     if (!isExpired(signed)) signedTokens.set(token, signed);
     return signed;

@@ -18,13 +18,13 @@ export interface ServedRequests {
 export type Pace = <T>(portion: () => Promise<T>) => Promise<T>;
 
 const restFactor = 3;
-/** A portion that had to wait, for example for a lock, delays the others no longer than this. */
+/** The rest after a portion, also after one that waited for a lock. */
 const maxRestMs = 1_000;
-/** The process counts as busy from this many requests in a second on: probes and a few calls do not slow the work down. */
+/** In a window of one to two seconds: probes and a few calls do not slow the work down. */
 const busyRequests = 10;
 const windowMs = 1_000;
 
-export interface PaceDeps {
+interface PaceDeps {
   readonly requests: ServedRequests;
   /** Milliseconds of a monotonic clock. */
   elapsed(): number;
@@ -36,7 +36,7 @@ export function createPace({ requests, elapsed, pause }: PaceDeps): Pace {
   let wasBusy = false;
   let previous = Promise.resolve();
 
-  /** In this second or the one before. */
+  /** In this window or the one before. */
   const isBusy = (): boolean => {
     const age = elapsed() - window.startedAt;
     const isBusyNow = age < 2 * windowMs && requests.count - window.count >= busyRequests;

@@ -1,7 +1,7 @@
 /**
  * How many events the sequencer links in one transaction. The lock has a lease: on a slow machine a full batch can take longer
- * than that, and the same batch would fail again and again. So a batch that lost the lock halves the size, and each committed
- * batch raises it by a quarter.
+ * than that, and the same batch would fail again and again. So a batch that lost the lock halves the size (a small
+ * batch only the limit), and each committed batch raises it by a quarter.
  */
 import type { Log } from '../../../kernel/observability/log.ts';
 
@@ -24,7 +24,7 @@ export function createBatchSize(log: Log, maximum: number): BatchSize {
       size = Math.max(1, Math.floor((isLarge ? Math.min(size, events) : size) / 2));
       log.warn(
         { reason, batchSize: size },
-        'the audit sequencer lost its lock during a batch; the next batches are smaller',
+        'the audit sequencer lost its lock during a batch; batches are limited to fewer events',
       );
     },
     grow() {

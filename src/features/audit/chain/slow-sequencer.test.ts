@@ -72,7 +72,7 @@ it('links smaller batches after it has lost its lock, and full ones again after 
   const messages = () => slow.lines.filter(({ batchSize }) => batchSize !== undefined);
   assert.deepEqual(
     messages().map(({ msg, batchSize }) => [msg, batchSize]),
-    [['the audit sequencer lost its lock during a batch; the next batches are smaller', 250]],
+    [['the audit sequencer lost its lock during a batch; batches are limited to fewer events', 250]],
   );
   await slow.audit.linkAll();
   assert.deepEqual(slow.batches, [500, 250, 250]);

@@ -2,7 +2,7 @@
  * ID tokens, which clouds verify that trust this instance as an OpenID provider. An ID token is not an access token: our own API
  * requires another `typ`, and the audience is never this instance.
  */
-import type { Caller } from '../../../kernel/caller.ts';
+import { type Caller, workloadTokenEnd } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
 import type { OidcDeps } from '../deps.ts';
@@ -16,12 +16,11 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
 
   return async (caller, { audience, ttl }) => {
     refuseOwnAudience(audience, issuer);
-    const { agentId, organizationId, trustPolicyId, tokenExpiresAt = Infinity } = caller;
+    const { agentId, organizationId, trustPolicyId } = caller;
     const issuedAt = Math.floor(clock.now() / 1000);
     const requested = ttl === undefined ? idTokenSeconds.default : Number(ttl);
-    // A workload's proof lasts no longer than its token.
-    const longest = trustPolicyId === undefined ? Infinity : Math.floor(tokenExpiresAt / 1000) - issuedAt;
-    const expiresIn = Math.min(requested, longest);
+    const secondsLeft = Math.floor(workloadTokenEnd(caller) / 1000) - issuedAt;
+    const expiresIn = Math.min(requested, secondsLeft);
     const tokenId = ids.uuidV7(clock.now());
     const claims = {
       sub: agentId,

@@ -20,7 +20,7 @@ export interface FanOut {
 }
 
 const intervalMs = 50;
-/** The pause after a pass, as a multiple of its duration: a large backlog leaves most of the database's time to requests. */
+/** The pause after a pass, as a multiple of its duration: a large backlog leaves most of the database's time to requests of all processes. */
 const pauseFactor = 3;
 /** Between tries for a lock that another session holds; the first is `intervalMs`, and each is twice the one before. */
 const maxRetryMs = 1_600;
@@ -48,7 +48,7 @@ export function createFanOut({ db, log, pace, elapsed, pause }: FanOutDeps): Fan
     const startedAt = elapsed();
     let minPauseMs = intervalMs;
     try {
-      const { isLocked, hasMore } = await pace(() => fanOut(db));
+      const { isLocked, hasMore } = await fanOut(db);
       if (!isLocked) minPauseMs = retryMs;
       retryMs = isLocked ? intervalMs : Math.min(retryMs * 2, maxRetryMs);
       return !isLocked || hasMore;
@@ -69,7 +69,7 @@ export function createFanOut({ db, log, pace, elapsed, pause }: FanOutDeps): Fan
       while (requested) {
         await untilPauseEnds();
         requested = false;
-        if (await pass()) requested = true;
+        if (await pace(pass)) requested = true;
       }
     } catch (error) {
       log.debug({ err: error }, 'no deliveries made; the next round makes them');
@@ -86,7 +86,7 @@ export function createFanOut({ db, log, pace, elapsed, pause }: FanOutDeps): Fan
   return {
     soon,
     async round() {
-      if (await pass()) soon();
+      if (await pace(pass)) soon();
     },
     async catchUp(organizationId) {
       for (let passes = 0; passes < maxCatchUp; passes += 1) {
