@@ -41,11 +41,35 @@ describe('the endpoint scheduler', () => {
     const started = [...scheduler.next()];
     assert.deepEqual(
       started.map(({ subscriptionId }) => subscriptionId),
-      ['a', 'a', 'a', 'b', 'b'],
+      ['a', 'b', 'a', 'b', 'a'],
     );
     assert.deepEqual([...scheduler.next()], []);
     scheduler.sent(started[0] as Job);
     assert.equal([...scheduler.next()].length, 1);
+  });
+
+  it('lets organizations take turns, and their endpoints, however many jobs and endpoints one of them has', () => {
+    const scheduler = createEndpointScheduler(5);
+    const ofOne = (count: number) =>
+      Array.from({ length: 50 }, (_, index) => many(count, `a${index}`))
+        .flat()
+        .map((job) => ({ ...job, organizationId: 'one' }));
+    enqueue(scheduler, ofOne(2));
+    const startFour = () => {
+      const started: Job[] = [];
+      for (const job of scheduler.next()) {
+        started.push(job);
+        if (started.length === 4) break;
+      }
+      for (const job of started) finish(scheduler, job);
+      return started.map(({ subscriptionId }) => subscriptionId);
+    };
+    const first = [...startFour(), ...startFour()];
+    assert.equal(new Set(first).size, 8, 'each endpoint once');
+    enqueue(scheduler, [jobFor('victim')]);
+    assert.ok(startFour().includes('victim'));
+    enqueue(scheduler, [...ofOne(2), jobFor('victim')]);
+    assert.ok(startFour().includes('victim'), 'again');
   });
 
   it('limits the leases and sends of the process, of one organization and of failing endpoints', () => {

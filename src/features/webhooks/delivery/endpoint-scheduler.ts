@@ -32,6 +32,8 @@ interface EndpointState {
   leased: number;
   prefetch: number;
   fetchedAt: number;
+  /** The number of its last start, of all starts. */
+  lastStart: number;
   /** The database may hold more due jobs for it. */
   mayHaveMore: boolean;
 }
@@ -43,6 +45,9 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
   let sending = 0;
   const sendingByOrganization = createCounts();
   const leasedByOrganization = createCounts();
+  let starts = 0;
+  /** Of organizations with leased jobs: the number of the last start. */
+  const lastStarts = new Map<string, number>();
   let failing = 0;
   /** The last lease reached a limit: the database may hold more due jobs for any endpoint. */
   let lastLeaseFull = false;
@@ -55,6 +60,7 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
       leased: 0,
       prefetch: initialPrefetch,
       fetchedAt: 0,
+      lastStart: 0,
       mayHaveMore: false,
     };
     endpoints.set(id, endpoint);
@@ -66,6 +72,7 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
     endpoint.leased -= 1;
     leased -= 1;
     leasedByOrganization.add(job.organizationId, -1);
+    if (leasedByOrganization.of(job.organizationId) === 0) lastStarts.delete(job.organizationId);
     if (job.failing) failing -= 1;
     return endpoint;
   };
@@ -73,6 +80,32 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
   /** Jobs whose result is being written do not count: they must not delay the next ones. */
   const capacityOf = ({ prefetch, queued, sending }: EndpointState) =>
     Math.max(0, prefetch - queued.length - sending);
+
+  const nextOf = ({ queued, sending: own }: EndpointState): Job | undefined => {
+    const [job] = queued;
+    const mayStart =
+      job &&
+      own < maxSendsPerEndpoint &&
+      sendingByOrganization.of(job.organizationId) < maxSendsPerOrganization;
+    return mayStart ? job : undefined;
+  };
+
+  /** Organizations take turns, and the endpoints of each: the one whose last start is the longest ago. */
+  const nextEndpoint = (): { endpoint: EndpointState; job: Job } | undefined => {
+    let next: { endpoint: EndpointState; job: Job; organizationStart: number } | undefined;
+    if (sending >= maxSends) return undefined;
+    for (const endpoint of endpoints.values()) {
+      const job = nextOf(endpoint);
+      if (!job) continue;
+      const organizationStart = lastStarts.get(job.organizationId) ?? 0;
+      const isEarlier =
+        !next ||
+        organizationStart < next.organizationStart ||
+        (organizationStart === next.organizationStart && endpoint.lastStart < next.endpoint.lastStart);
+      if (isEarlier) next = { endpoint, job, organizationStart };
+    }
+    return next;
+  };
 
   return {
     /** How many jobs the next lease may bring. */
@@ -117,17 +150,16 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
 
     /** The jobs that may be sent now; each counts as being sent once it is yielded. */
     *next(): Generator<Job> {
-      // Least loaded first, so that a freed slot does not go back to the endpoint that just used it.
-      for (const endpoint of [...endpoints.values()].sort((one, other) => one.sending - other.sending)) {
-        while (endpoint.sending < maxSendsPerEndpoint && sending < maxSends) {
-          const [job] = endpoint.queued;
-          if (!job || sendingByOrganization.of(job.organizationId) >= maxSendsPerOrganization) break;
-          endpoint.queued.shift();
-          endpoint.sending += 1;
-          sending += 1;
-          sendingByOrganization.add(job.organizationId, 1);
-          yield job;
-        }
+      for (let next = nextEndpoint(); next; next = nextEndpoint()) {
+        const { endpoint, job } = next;
+        starts += 1;
+        endpoint.queued.shift();
+        endpoint.lastStart = starts;
+        endpoint.sending += 1;
+        sending += 1;
+        sendingByOrganization.add(job.organizationId, 1);
+        lastStarts.set(job.organizationId, starts);
+        yield job;
       }
     },
 

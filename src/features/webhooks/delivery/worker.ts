@@ -18,6 +18,8 @@ const leaseMarginMs = 15_000;
 const shutdownGraceMs = 5_000;
 /** Sends that start in one turn of the event loop: a request to the same process waits for one turn at most. */
 const maxStartsPerTurn = 4;
+/** Turns of one portion of paced work: starts must not be rarer than the leases and results that they share the pace with. */
+const turnsPerPortion = 10;
 
 export interface Worker {
   /** Leases due deliveries and starts to send them; returns how many. */
@@ -132,7 +134,8 @@ export function createWorker(deps: DeliveryDeps, pace: Pace): Worker {
       const delivery = inDeliverySpan(job, () => deliver(job));
       inFlight.add(delivery);
       delivery.finally(() => inFlight.delete(delivery));
-      started += 1;
+      // A job that is not sent costs nothing.
+      if (!expiresTooSoon(job)) started += 1;
       if (started === maxStartsPerTurn) break;
     }
     return started;
@@ -146,8 +149,11 @@ export function createWorker(deps: DeliveryDeps, pace: Pace): Worker {
     isStarting = true;
     while (isStarting)
       await pace(async () => {
-        isStarting = !stopping && startSome() > 0;
-        if (isStarting) await nextTurn();
+        for (let turn = 0; turn < turnsPerPortion; turn += 1) {
+          isStarting = !stopping && startSome() > 0;
+          if (!isStarting) return;
+          await nextTurn();
+        }
       });
   };
 
