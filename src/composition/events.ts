@@ -9,6 +9,7 @@ import { createAudit } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
+import { findPolicyPower } from '../features/oidc/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
@@ -19,7 +20,10 @@ import { createVault } from '../kernel/data/vault.ts';
 import { envelopeOf } from '../kernel/delivery/envelope.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
 import { createLedger } from '../kernel/ledger.ts';
-import { createProvisionedProofsLoop, recordProvisionedProofs } from '../kernel/provisioned-proofs.ts';
+import {
+  createProvisionedProofsListener,
+  createProvisionedProofsLoop,
+} from '../kernel/provisioned-proofs.ts';
 import { createRecordRefusal, createRefusalsLoop } from '../kernel/refusals.ts';
 import type { Foundations } from './foundations.ts';
 import { openStreaming } from './open.ts';
@@ -72,7 +76,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       audit.listener,
       usage.planListener,
       revokeChainsWithAgent,
-      recordProvisionedProofs,
+      createProvisionedProofsListener(findPolicyPower),
       later.sessions,
       later.listings,
       idempotency.listener,

@@ -69,6 +69,7 @@ export type Actor = Origin &
       Caller,
       | 'agentId'
       | 'organizationId'
+      | 'scopes'
       | 'credentialId'
       | 'keyId'
       | 'trustPolicyId'

@@ -8,11 +8,12 @@ import type { EventType } from '../contract/events.ts';
 import type { Actor, Caller } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Loop } from './concurrency/loops.ts';
-import type { Db, Queryable } from './data/db.ts';
+import type { Db, Queryable, Tx } from './data/db.ts';
 import { deleteInChunks } from './data/delete-in-chunks.ts';
 import { listOf, prepared, sql } from './data/sql.ts';
 import type { DomainEvent, LedgerListener } from './domain-event.ts';
 import { fail } from './fail.ts';
+import type { FindPolicyPower } from './ports/trust-policies.ts';
 
 /** One for all keys of the agent: a change replaces them all. */
 const keysOf = (agentId: string): string => `${agentId} keys`;
@@ -33,45 +34,75 @@ function idIn(data: DomainEvent['data'], field: string): string {
   return id;
 }
 
-/** The proof that an event makes, or gives to another holder. */
-const madeProofs: Partial<Record<EventType, (event: DomainEvent) => string | undefined>> = {
-  'agent.created': ({ agentId }) => agentId,
-  'agent.updated': ({ agentId, data }) => (data.kids === undefined ? undefined : keysOf(agentId)),
-  'credential.generated': ({ data }) => idIn(data, 'credentialId'),
-  'credential.rotated': ({ data }) => idIn(data, 'credentialId'),
-  'trust_policy.created': ({ data }) => idIn(data, 'policyId'),
-  'trust_policy.updated': ({ data }) => idIn(data, 'policyId'),
-  'person.invited': ({ data }) => idIn(data, 'personId'),
-  'person.updated': ({ data }) => idIn(data, 'personId'),
-  'session.created': ({ data }) => idIn(data, 'sessionId'),
-  'delegation.created': ({ data }) => idIn(data, 'chainId'),
+/** The proofs that an event makes, gives to another holder, or gives more power. */
+const madeProofs: Partial<Record<EventType, (event: DomainEvent) => readonly string[]>> = {
+  'agent.created': ({ agentId }) => [agentId],
+  'agent.updated': ({ agentId, data }) => [
+    ...(data.kids === undefined ? [] : [keysOf(agentId)]),
+    ...(listIn(data, 'changed').includes('allowedScopes') ? [agentId] : []),
+  ],
+  'agent.reactivated': ({ agentId }) => [agentId],
+  'credential.generated': ({ data }) => [idIn(data, 'credentialId')],
+  'credential.rotated': ({ data }) => [idIn(data, 'credentialId')],
+  'trust_policy.created': ({ data }) => [idIn(data, 'policyId')],
+  'trust_policy.updated': ({ data }) => [idIn(data, 'policyId')],
+  'member.added': ({ agentId, data }) => (data.role === 'admin' ? [agentId] : []),
+  'member.updated': ({ agentId, data }) => (data.role === 'admin' ? [agentId] : []),
+  // With a reason, a change of the resource or a share has narrowed it.
+  'grant.changed': ({ agentId, data }) => (data.reason === undefined ? [agentId] : []),
+  'person.invited': ({ data }) => [idIn(data, 'personId')],
+  'person.updated': ({ data }) => [idIn(data, 'personId')],
+  'session.created': ({ data }) => [idIn(data, 'sessionId')],
+  'delegation.created': ({ data }) => [idIn(data, 'chainId')],
+};
+
+const listIn = (data: DomainEvent['data'], field: string): readonly unknown[] => {
+  const value = data[field];
+  return Array.isArray(value) ? value : [];
 };
 
 /** Those that end by themselves, at `data.expiresAt`. */
 const temporary: readonly EventType[] = ['session.created', 'delegation.created'];
 
-export const recordProvisionedProofs: LedgerListener = {
+/**
+ * A workload's token may be older than the last change of its policy. The token lives on, but it makes no more lasting proofs than the
+ * policy allows now.
+ */
+async function requirePolicy(tx: Tx, actor: Actor, findPolicyPower: FindPolicyPower): Promise<void> {
+  const { agentId, trustPolicyId, scopes = [] } = actor;
+  if (trustPolicyId === undefined || agentId === undefined) return;
+  const power = await findPolicyPower(tx, { agentId, trustPolicyId });
+  if (!power.isActive || [...scopes].some((scope) => !power.scopes.includes(scope)))
+    fail('FORBIDDEN', {
+      message:
+        'The trust policy that gave your token is disabled, was deleted, or has fewer scopes now: get a new token.',
+    });
+}
+
+export const createProvisionedProofsListener = (findPolicyPower: FindPolicyPower): LedgerListener => ({
   async inTransaction(tx, events) {
     for (const event of events) {
       const { actor, type, data } = event;
-      const made = madeProofs[type]?.(event);
+      const made = madeProofs[type]?.(event) ?? [];
       const proofs = proofsOf(actor);
-      if (made === undefined || proofs.length === 0) continue;
+      if (made.length === 0 || proofs.length === 0) continue;
+      const isTemporary = temporary.includes(type);
+      if (!isTemporary) await requirePolicy(tx, actor, findPolicyPower);
       const workload = actor.trustPolicyId === undefined ? '' : String(actor.agentId);
-      const expiresAt = temporary.includes(type) ? String(data.expiresAt) : '';
+      const expiresAt = isTemporary ? String(data.expiresAt) : '';
       tx.atCommit(
         'provisionedProofs.insert',
         prepared(sql`
           insert into provisioned_proofs (proof_id, provisioner_id, expires_at)
-          select ${made}::text, provisioner_id, nullif(${expiresAt}::text, '')::timestamptz from (
+          select made, provisioner_id, nullif(${expiresAt}::text, '')::timestamptz from (
             select provisioner_id from provisioned_proofs where proof_id = any(${listOf(proofs)})
-            union select nullif(${workload}::text, '')::uuid) as provisioners
+            union select nullif(${workload}::text, '')::uuid) as provisioners, unnest(${listOf(made)}) as made
           where provisioner_id is not null
           on conflict do nothing`),
       );
     }
   },
-};
+});
 
 async function isProvisionedBy(db: Queryable, caller: Caller, agentId: string): Promise<boolean> {
   const found = await db.maybe(

@@ -157,6 +157,74 @@ describe('an agent that a workload created', () => {
   });
 });
 
+describe('an agent of before that a workload gave power', () => {
+  const nearly = allTenantScopes.filter((scope) => scope !== 'audit:read');
+  const powers: Record<
+    string,
+    { scopes?: readonly string[]; give(agentId: string, token: string): Promise<unknown> }
+  > = {
+    scopes: {
+      scopes: nearly,
+      give: async (agentId, token) =>
+        assert.equal(
+          outcome(await call('PATCH', `/agents/${agentId}`, token, { allowedScopes: allTenantScopes })),
+          '200',
+        ),
+    },
+    'the role admin': {
+      give: (agentId, token) =>
+        succeed('POST', `/organizations/${home}/members`, token, { agentId, role: 'admin' }),
+    },
+    'its activity again': {
+      give: async (agentId, token) => {
+        const change = (status: string, by: string) => call('PATCH', `/agents/${agentId}`, by, { status });
+        assert.equal(outcome(await change('suspended', owner.token)), '200');
+        assert.equal(outcome(await change('active', token)), '200');
+      },
+    },
+    'a grant': {
+      give: (agentId, token) =>
+        succeed('PUT', `/agents/${agentId}/grants/${orders.resourceId}`, token, {
+          scopes: ['orders:read'],
+        }),
+    },
+  };
+  for (const [what, { scopes = allTenantScopes, give }] of Object.entries(powers))
+    it(`403 FORBIDDEN after it got ${what}, for the workload's agent only`, async () => {
+      const workload = await newWorkload();
+      const agent = await agentIn(home, scopes);
+      await give(agent.agentId, workload.token);
+      await call('POST', `/organizations/${home}/members`, owner.token, {
+        agentId: agent.agentId,
+        role: 'admin',
+      });
+      const token = await t.token(undefined, agent);
+      assert.equal(outcome(await giveCredential(workload, token)), '403 FORBIDDEN');
+      assert.equal(outcome(await giveCredential(await agentIn(home, nearly), token)), '201');
+    });
+});
+
+describe('a workload whose policy ended or lost scopes', () => {
+  const create = (token: string) =>
+    call('POST', '/agents', token, newAgent({ organization_id: home, allowedScopes: ['agents:read'] }));
+  const changes: Record<string, (policyId: string) => ReturnType<typeof call>> = {
+    narrowed: async (policyId) =>
+      call('PATCH', `${policies}/${policyId}`, await t.token(), { scopes: ['agents:write'] }),
+    disabled: (policyId) => call('PATCH', `${policies}/${policyId}`, owner.token, { status: 'disabled' }),
+    deleted: (policyId) => call('DELETE', `${policies}/${policyId}`, owner.token),
+  };
+  for (const [what, change] of Object.entries(changes))
+    it(`403 FORBIDDEN for new agents, secrets and policies with a token of before: ${what}`, async () => {
+      const workload = await newWorkload();
+      const { agentId } = (await create(workload.token)).json;
+      const changed = outcome(await change(workload.policy.policyId));
+      assert.match(changed, /^20[04]$/);
+      assert.equal(outcome(await create(workload.token)), '403 FORBIDDEN');
+      assert.equal(outcome(await giveCredential({ agentId }, workload.token)), '403 FORBIDDEN');
+      assert.equal(outcome(await call('GET', '/agents', workload.token)), '200', 'the token itself lives on');
+    });
+});
+
 describe('an agent that a workload gave a proof', () => {
   const pair = generateKeyPairSync('ed25519');
 
