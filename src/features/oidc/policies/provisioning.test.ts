@@ -192,12 +192,8 @@ describe('an agent of before that a workload gave power', () => {
   for (const [what, { scopes = allTenantScopes, give }] of Object.entries(powers))
     it(`403 FORBIDDEN after it got ${what}, for the workload's agent only`, async () => {
       const workload = await newWorkload();
-      const agent = await agentIn(home, scopes);
+      const agent = await agentIn(home, scopes, what === 'the role admin' ? undefined : 'admin');
       await give(agent.agentId, workload.token);
-      await call('POST', `/organizations/${home}/members`, owner.token, {
-        agentId: agent.agentId,
-        role: 'admin',
-      });
       const token = await t.token(undefined, agent);
       assert.equal(outcome(await giveCredential(workload, token)), '403 FORBIDDEN');
       assert.equal(outcome(await giveCredential(await agentIn(home, nearly), token)), '201');
