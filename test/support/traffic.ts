@@ -53,6 +53,8 @@ async function timedRequest(ask: () => Promise<Response>): Promise<TimedResponse
     return { outcome: response.status, headers: response.headers, body, ms: ms() };
   } catch (error) {
     const { message, cause } = error as Error;
+    // nginx ends a connection after 1,000 requests. The client should repeat the request itself, and undici does not.
+    if (/GOAWAY.*code 0/.test(String(cause))) return timedRequest(ask);
     return { outcome: `${message} ${cause ?? ''}`, headers: undefined, body: '', ms: ms() };
   }
 }
