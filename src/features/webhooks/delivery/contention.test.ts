@@ -71,7 +71,13 @@ describe('a lease', () => {
     } as unknown as Queryable;
     const now = t.clock.now();
     const leaseId = '0b5a1b0e-0000-4000-8000-000000000001';
-    const capacity = { capacity: 400, failingCapacity: 100, perEndpoint: 50, perOrganization: 100 };
+    const capacity = {
+      capacity: 400,
+      failingCapacity: 100,
+      perEndpoint: 50,
+      perOrganization: 100,
+      failingPerOrganization: 25,
+    };
     const request = {
       now,
       leaseExpiresAt: now + 1_000,
@@ -126,7 +132,11 @@ describe('a leased delivery that waited for its turn', () => {
 });
 
 describe('a lease from many endpoints', () => {
-  const lease = async (limits: { failingCapacity: number; perOrganization: number }) => {
+  const lease = async (limits: {
+    failingCapacity: number;
+    perOrganization: number;
+    failingPerOrganization?: number;
+  }) => {
     const now = t.clock.now();
     const own = { endpoints: [], organizations: [] };
     const base = {
@@ -137,7 +147,7 @@ describe('a lease from many endpoints', () => {
       perEndpoint: 50,
       ...own,
     };
-    return leaseDue(t.app.db, { ...base, ...limits });
+    return leaseDue(t.app.db, { ...base, failingPerOrganization: 25, ...limits });
   };
   const makeSubscription = async (organizationId: string, failures = 0) => {
     const [row] = await t.sql<{ id: string }>(
@@ -158,6 +168,24 @@ describe('a lease from many endpoints', () => {
     const jobs = await lease({ failingCapacity: 0, perOrganization: 10 });
     const of = (id: string) => jobs.filter(({ organizationId }) => organizationId === id).length;
     assert.deepEqual([of(many), of(few)], [10, 2]);
+    await t.sql('delete from webhook_deliveries');
+  });
+
+  it('leaves retries for other organizations, however many failing endpoints one organization has', async () => {
+    const [many, few] = [await makeOrganization(), await makeOrganization()];
+    for (let receiver = 0; receiver < 5; receiver += 1)
+      await t.insertDeliveries(await makeSubscription(many, 1), 1);
+    t.clock.advance(60_000);
+    await t.insertDeliveries(await makeSubscription(few, 9), 1);
+    const of = async (limits: Parameters<typeof lease>[0]) => {
+      const jobs = await lease(limits);
+      return [many, few].map((id) => jobs.filter(({ organizationId }) => organizationId === id).length);
+    };
+    assert.deepEqual(
+      await of({ failingCapacity: 100, perOrganization: 100, failingPerOrganization: 3 }),
+      [3, 1],
+    );
+    assert.deepEqual(await of({ failingCapacity: 2, perOrganization: 100 }), [1, 1]);
     await t.sql('delete from webhook_deliveries');
   });
 

@@ -13,6 +13,7 @@ const maxSendsPerOrganization = maxSends / 4;
 const maxLeasedPerOrganization = maxLeased / 4;
 /** Of `maxLeased`, the part that failing endpoints may take. Each of them has one job at a time. */
 const maxFailing = 100;
+const maxFailingPerOrganization = maxFailing / 4;
 const maxPrefetch = 400;
 /** A new endpoint's prefetch size, as a multiple of its concurrent sends. */
 const initialPrefetchFactor = 4;
@@ -21,7 +22,13 @@ const slowMs = 2_000;
 
 type Capacity = Pick<
   LeaseRequest,
-  'capacity' | 'failingCapacity' | 'perEndpoint' | 'endpoints' | 'perOrganization' | 'organizations'
+  | 'capacity'
+  | 'failingCapacity'
+  | 'perEndpoint'
+  | 'endpoints'
+  | 'perOrganization'
+  | 'failingPerOrganization'
+  | 'organizations'
 >;
 
 interface EndpointState {
@@ -49,6 +56,7 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
   /** Of organizations with leased jobs: the number of the last start. */
   const lastStarts = new Map<string, number>();
   let failing = 0;
+  const failingByOrganization = createCounts();
   /** The last lease reached a limit: the database may hold more due jobs for any endpoint. */
   let lastLeaseFull = false;
 
@@ -73,7 +81,10 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
     leased -= 1;
     leasedByOrganization.add(job.organizationId, -1);
     if (leasedByOrganization.of(job.organizationId) === 0) lastStarts.delete(job.organizationId);
-    if (job.failing) failing -= 1;
+    if (job.failing) {
+      failing -= 1;
+      failingByOrganization.add(job.organizationId, -1);
+    }
     return endpoint;
   };
 
@@ -114,9 +125,12 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
       failingCapacity: Math.max(0, maxFailing - failing),
       perEndpoint: initialPrefetch,
       perOrganization: maxLeasedPerOrganization,
-      organizations: leasedByOrganization
-        .entries()
-        .map(([id, own]) => ({ id, capacity: Math.max(0, maxLeasedPerOrganization - own) })),
+      failingPerOrganization: maxFailingPerOrganization,
+      organizations: leasedByOrganization.entries().map(([id, own]) => ({
+        id,
+        capacity: Math.max(0, maxLeasedPerOrganization - own),
+        failingCapacity: Math.max(0, maxFailingPerOrganization - failingByOrganization.of(id)),
+      })),
       endpoints: [...endpoints.values()].map((endpoint) => ({
         id: endpoint.id,
         leased: endpoint.leased,
@@ -142,7 +156,10 @@ export function createEndpointScheduler(maxSendsPerEndpoint: number) {
         const ownFailing = own.filter((job) => job.failing).length;
         failing += ownFailing;
         leased += own.length;
-        for (const { organizationId } of own) leasedByOrganization.add(organizationId, 1);
+        for (const job of own) {
+          leasedByOrganization.add(job.organizationId, 1);
+          if (job.failing) failingByOrganization.add(job.organizationId, 1);
+        }
         endpoint.mayHaveMore =
           lastLeaseFull || ownFailing > 0 || own.length >= (capacities.get(id) ?? initialPrefetch);
       }

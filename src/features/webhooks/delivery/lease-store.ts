@@ -40,7 +40,13 @@ export interface LeaseRequest {
   readonly endpoints: readonly { readonly id: string; readonly leased: number; readonly capacity: number }[];
   /** Jobs for each organization that is not in `organizations`. */
   readonly perOrganization: number;
-  readonly organizations: readonly { readonly id: string; readonly capacity: number }[];
+  /** The part of these for its failing endpoints. */
+  readonly failingPerOrganization: number;
+  readonly organizations: readonly {
+    readonly id: string;
+    readonly capacity: number;
+    readonly failingCapacity: number;
+  }[];
 }
 
 /**
@@ -74,15 +80,23 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
         ) as due
       ), ranked as (
         -- Fewest failures first: endpoints that have failed for long and have a backlog must not block one that failed once.
-        select *, row_number() over (partition by failing order by endpoint_rank, failure_count, due_at) as failing_rank,
+        select *, row_number() over (partition by failing, organization_id order by endpoint_rank, failure_count, due_at)
+                    as failing_organization_rank,
                row_number() over (partition by organization_id order by endpoint_rank, due_at) as organization_rank
         from candidates
-      ), chosen as (
-        select ranked.* from ranked
-        left join unnest(${organizations.map(({ id }) => id)}::uuid[], ${organizations.map(({ capacity }) => capacity)}::int[])
-          as own (id, capacity) on own.id = organization_id
-        where (not failing or failing_rank <= ${request.failingCapacity}::int)
+      ), permitted as (
+        select ranked.*,
+               row_number() over (partition by failing order by failing_organization_rank, failure_count, due_at) as failing_rank
+        from ranked
+        left join unnest(${organizations.map(({ id }) => id)}::uuid[], ${organizations.map(({ capacity }) => capacity)}::int[],
+                         ${organizations.map(({ failingCapacity }) => failingCapacity)}::int[])
+          as own (id, capacity, failing_capacity) on own.id = organization_id
+        where (not failing
+               or failing_organization_rank <= coalesce(own.failing_capacity, ${request.failingPerOrganization}::int))
           and organization_rank <= coalesce(own.capacity, ${request.perOrganization}::int)
+      ), chosen as (
+        select * from permitted
+        where not failing or failing_rank <= ${request.failingCapacity}::int
         order by endpoint_rank, due_at limit ${request.capacity}::int
       )
       update webhook_deliveries d set claim = ${leaseId}, claimed_until = ${until}
