@@ -38,7 +38,7 @@ export type IdentifierMode = 'open' | 'verified';
 export const needsProof = (mode: IdentifierMode, identifier: string): boolean =>
   mode === 'verified' && !isLoopback(identifier);
 
-/** The name by which token requests find a verified resource. Nobody proves a loopback identifier, so each organization has its own. */
+/** The name by which token requests find a verified resource. A loopback identifier needs no proof, so each organization has its own. */
 export const audienceName = (mode: IdentifierMode, organizationId: string, identifier: string): string =>
   mode === 'verified' && isLoopback(identifier) ? localName(organizationId, identifier) : identifier;
 

@@ -71,7 +71,7 @@ describe('a new resource', () => {
     assert.equal(pending.identifier, `https://${host}/orders`);
     const second = await resource(owner, { identifier: `https://${host}/other` });
     assert.notEqual(second.verification.token, token);
-    // It can be read, changed and granted as any other.
+    // Reading, changing and granting work before the verification.
     assert.equal((await grant(owner, owner.agentId, pending.resourceId, ['refund'])).status, 200);
     const listed = (await call('GET', `/resources?q=${host}`, owner.token)).json;
     assert.deepEqual(listed.data[1], pending);
@@ -267,7 +267,7 @@ describe('a new resource', () => {
     assert.equal((await tokenFor(owner, identifier)).status, 200);
   });
 
-  it("has a loopback identifier beside another organization's of an open instance, which nobody else finds", async () => {
+  it("has a loopback identifier beside another organization's of an open instance, which no other organization finds", async () => {
     const open = await startApp({ RESOURCE_IDENTIFIERS: 'open' }, t);
     const client = createResourceClient(open);
     const [earlier, owner] = [await tenant(), await tenant()];

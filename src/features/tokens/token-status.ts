@@ -4,8 +4,6 @@
  * authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
  * (kernel/data/invalidating-cache.ts).
  */
-import type { EventType } from '../../contract/events.ts';
-import { isLoopback } from '../../kernel/audience.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
@@ -13,6 +11,17 @@ import type { Db } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import type { HeldScopes, ScopeEpochs } from '../../kernel/ports/resources.ts';
+import {
+  agentKey,
+  chainKey,
+  credentialKey,
+  grantKey,
+  invalidatedKeys,
+  localResourceKey,
+  organizationKey,
+  resourceKey,
+  tokenKey,
+} from './status-keys.ts';
 import {
   type AgentStatus,
   type CredentialState,
@@ -95,27 +104,6 @@ type CachedGrant = Pick<TargetStatus, 'held' | 'epochs'>;
 
 /** Also beside a resource that is registered a moment later: the entries end at different times. */
 const noGrant: CachedGrant = { held: {}, epochs: {} };
-
-/**
- * The number changes with the shape of the values: nodes of two versions may share a store. A new field needs no new number, if entries
- * without it count as missing: then the versions see each other's invalidations.
- */
-const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
-const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
-const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
-const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
-const localResourceKey = (ownerId: string, identifier: string) =>
-  `standing:4:resource:${ownerId}:${identifier}`;
-/** All keys of a resource of this organization. */
-const resourceKeys = (organizationId: string, identifier: string) =>
-  isLoopback(identifier)
-    ? [resourceKey(identifier), localResourceKey(organizationId, identifier)]
-    : [resourceKey(identifier)];
-const grantKey = (ownerId: string, identifier: string) => `standing:5:grant:${ownerId}:${identifier}`;
-/** The key of nodes of the previous version. */
-const previousGrantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
 
 const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
   delegation
@@ -308,105 +296,4 @@ function assembleTarget([resource, grant]: readonly unknown[]): Pick<TokenStatus
   return resource === unregistered
     ? {}
     : { target: { ...(resource as Exclude<CachedResource, string>), ...(grant as CachedGrant) } };
-}
-
-/** The status that an event may change. A table of all events: a new event does not compile without a row here. */
-const invalidations: Readonly<
-  Record<
-    EventType,
-    'agent' | 'organization' | 'credential' | 'token' | 'chain' | 'resource' | 'grant' | 'none'
-  >
-> = {
-  'agent.created': 'none',
-  'agent.updated': 'agent',
-  'agent.suspended': 'agent',
-  'agent.reactivated': 'agent',
-  'agent.decommissioned': 'agent',
-  'credential.generated': 'none',
-  // Tokens stay valid; a client that authenticates with the old secret is refused.
-  'credential.rotated': 'credential',
-  'credential.revoked': 'credential',
-  'token.issued': 'none',
-  'token.revoked': 'token',
-  'token.refused': 'none',
-  'authentication.refused': 'none',
-  'organization.created': 'none',
-  'organization.updated': 'organization',
-  'organization.suspended': 'organization',
-  'organization.reactivated': 'organization',
-  'organization.deleted': 'organization',
-  'member.added': 'none',
-  'member.updated': 'none',
-  'member.removed': 'none',
-  'person.invited': 'none',
-  'person.updated': 'none',
-  'person.removed': 'none',
-  'person.declined': 'none',
-  'policy.refused': 'none',
-  'session.code_created': 'none',
-  'session.created': 'none',
-  'session.refused': 'none',
-  'session.ended': 'none',
-  'refusals.suppressed': 'none',
-  'partner.added': 'none',
-  'partner.updated': 'none',
-  'partner.removed': 'none',
-  'trust_policy.created': 'none',
-  'trust_policy.updated': 'none',
-  'trust_policy.deleted': 'none',
-  'id_token.issued': 'none',
-  'billing.checkout_started': 'none',
-  'billing.portal_opened': 'none',
-  'billing.subscription_updated': 'none',
-  'billing.cancellation_requested': 'none',
-  'delegation.created': 'none',
-  // The key of its own link only: the status of a token below includes all links above it.
-  'delegation.revoked': 'chain',
-  'listing.created': 'none',
-  'listing.updated': 'none',
-  'listing.published': 'none',
-  'listing.withdrawn': 'none',
-  'listing.suspended': 'none',
-  'listing.reinstated': 'none',
-  'listing.deleted': 'none',
-  'webhook.created': 'none',
-  'webhook.updated': 'none',
-  'webhook.deleted': 'none',
-  'webhook.secret_rotated': 'none',
-  'webhook.tested': 'none',
-  'webhook.replayed': 'none',
-  'encryption_key.rotation_started': 'none',
-  'encryption_key.rotation_ended': 'none',
-  'resource.created': 'resource',
-  'resource.updated': 'resource',
-  'resource.deleted': 'resource',
-  // Each grant that loses scopes with its share or resource has an event of its own.
-  'resource.shared': 'none',
-  'resource.unshared': 'none',
-  'share.offered': 'none',
-  'share.accepted': 'none',
-  'share.declined': 'none',
-  'grant.changed': 'grant',
-  'grant.removed': 'grant',
-};
-
-function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEvent): string[] {
-  switch (invalidations[type]) {
-    case 'agent':
-      return [agentKey(agentId)];
-    case 'organization':
-      return [organizationKey(organizationId)];
-    case 'credential':
-      return [credentialKey(String(metadata.credentialId))];
-    case 'token':
-      return [tokenKey(String(metadata.tokenId))];
-    case 'chain':
-      return [chainKey(String(metadata.chainId))];
-    case 'resource':
-      return resourceKeys(organizationId, String(metadata.identifier));
-    case 'grant':
-      return [grantKey, previousGrantKey].map((key) => key(agentId, String(metadata.identifier)));
-    case 'none':
-      return [];
-  }
 }

@@ -111,7 +111,7 @@ describe('a lease', () => {
 });
 
 describe('a leased delivery that waited for its turn', () => {
-  it('is not sent when its lease could expire meanwhile; another lease sends it', async () => {
+  it('is not sent when its lease could expire during the send; another lease sends it', async () => {
     const answered = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {
       await answered.promise;

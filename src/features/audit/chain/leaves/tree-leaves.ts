@@ -252,7 +252,7 @@ export function createTreeLeaves(deps: {
     );
   };
 
-  /** Another scan may have moved on meanwhile. */
+  /** A concurrent scan may have moved on. */
   const extendDown = (above: LowestHead | undefined, lowest: LowestHead | undefined) => {
     if (compared && lowest && above?.number === compared.lowest.number) compared = { ...compared, lowest };
   };
