@@ -2,7 +2,6 @@
  * Events: the ledger and its listeners. The audit log, webhooks, streams, usage counters and caches hear of each change in its
  * transaction, in the order of the list below.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
@@ -15,6 +14,7 @@ import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
 import { createUsage, shardFrom } from '../features/usage/feature.ts';
 import { createDeliveries } from '../features/webhooks/feature.ts';
+import { rest } from '../kernel/concurrency/pace.ts';
 import { createInvalidatingCache } from '../kernel/data/invalidating-cache.ts';
 import { createVault } from '../kernel/data/vault.ts';
 import { envelopeOf } from '../kernel/delivery/envelope.ts';
@@ -63,7 +63,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       // A tenant must not read services of the operator's network.
       keepResponses: !(config.multiTenant && config.webhookAllowPrivateTargets),
     },
-    pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+    pause: rest,
     elapsed: () => performance.now(),
     countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
   });

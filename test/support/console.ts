@@ -195,8 +195,10 @@ export async function assertAccessible(page: Page, { whole = false } = {}): Prom
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** The page itself never scrolls sideways. */
+/** The page itself does not scroll sideways, as soon as charts and tables have taken the width of the window. */
 export async function assertNoSidewaysScroll(page: Page): Promise<void> {
+  const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
+  await page.waitForFunction(fits, undefined, { timeout: 10_000 }).catch(() => {});
   const [content, window] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   );

@@ -45,6 +45,8 @@ function writeGroup(files: readonly string[], folder: string, index: number): Gr
     const address = pathToFileURL(resolve(file)).href;
     return `await test(${JSON.stringify(file)}, { timeout: ${timeoutMs} }, () => import(${JSON.stringify(address)}));\n`;
   });
-  writeFileSync(module, `import { test } from 'node:test';\n${lines.join('')}`);
+  // Like the open port of a server: a wait for something without a handle does not end the process and the files that follow.
+  const text = `import { test } from 'node:test';\nconst handle = setInterval(() => {}, 60_000);\n${lines.join('')}clearInterval(handle);\n`;
+  writeFileSync(module, text);
   return { module, files };
 }

@@ -86,7 +86,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     };
     const restMs = Math.min(maxRestMs, restFactor * (performance.now() - started));
     if (restMs < minRestMs) return freePlace();
-    setTimeout(freePlace, restMs).unref();
+    setTimeout(freePlace, restMs);
     dispatch();
   };
 
