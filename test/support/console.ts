@@ -197,12 +197,16 @@ export async function assertAccessible(page: Page, { whole = false } = {}): Prom
 
 /** The page itself does not scroll sideways, as soon as charts and tables have taken the width of the window. */
 export async function assertNoSidewaysScroll(page: Page): Promise<void> {
-  const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
-  await page.waitForFunction(fits, undefined, { timeout: 10_000 }).catch(() => {});
-  const [content, window] = await page.evaluate<[number, number]>(
-    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  let widths: [content: number, window: number] | undefined;
+  const fits = async () => {
+    widths = await page.evaluate(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    );
+    return (widths && widths[0] <= widths[1]) || undefined;
+  };
+  await until('the page fits', fits, undefined, 10_000).catch(() =>
+    assert.fail(`the page is ${widths?.[0]} px wide in a window of ${widths?.[1]} px`),
   );
-  assert.ok(content <= window, `the page is ${content} px wide in a window of ${window} px`);
 }
 
 /** The page scrolls sideways at none of these widths, and has the last one afterwards. */
