@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { type BillingAndReports, createBillingAndReports } from './composition/billing-and-reports.ts';
 import { openConsole } from './composition/console.ts';
 import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
-import { createProduct, type Product } from './composition/product.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
 import type { Console } from './features/console/deps.ts';
 import { createHealth } from './features/health/feature.ts';
@@ -41,7 +41,7 @@ export interface AppOptions {
   /** Joins the metrics of sibling processes; by default this process's own. */
   readonly metricsText?: (own: Metrics) => Promise<string>;
   /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
-  readonly serves?: 'all' | 'probes';
+  readonly mode?: 'all' | 'probes';
   /** Overrides the limits of responses that clients do not read. */
   readonly unread?: HttpDeps['config']['unread'] | undefined;
 }
@@ -55,7 +55,7 @@ export async function createApp({
   outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
   consoleFolder,
   metricsText = (own) => own.text(),
-  serves = 'all',
+  mode = 'all',
   unread,
 }: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
@@ -63,7 +63,7 @@ export async function createApp({
 
   const events = await createEvents(base, {
     // Each needs the other: these features record in the ledger, and the ledger tells them of changes.
-    limitsOf: (caller) => product.tiers.planUsage(caller),
+    limitsOf: (caller) => reports.tiers.planUsage(caller),
     findLinks: (chainIds) => issuance.delegations.findLinkStatuses(chainIds),
     listings: {
       inTransaction: async (tx, changes) => registry.marketplace.listener.inTransaction?.(tx, changes),
@@ -71,15 +71,15 @@ export async function createApp({
     sessions: { inTransaction: async (tx, changes) => webConsole.listener.inTransaction?.(tx, changes) },
   });
   const registry: Registry = createRegistry(base, events);
-  const product: Product = createProduct(base, events, registry);
-  const issuance: Issuance = createIssuance(base, events, registry, product);
+  const reports: BillingAndReports = createBillingAndReports(base, events, registry);
+  const issuance: Issuance = createIssuance(base, events, registry, reports);
   const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
   const { organizations, agents, credentials, people, resources, did, marketplace } = registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
-    product;
-  const { tokens, delegations, oidc, access, federation, discovery } = issuance;
+    reports;
+  const { tokens, delegations, workloads, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
     kv,
@@ -96,10 +96,22 @@ export async function createApp({
     ...[events.cache, events.refusals, events.idempotency, events.provisionedProofs],
     ...[health, reference, discovery],
     ...[tokens, delegations, agents, credentials, resources, access, organizations, people],
-    ...[federation, oidc, tiers, usage, analytics, overview, billing, audit, did, marketplace, compliance],
+    ...[
+      federation,
+      workloads,
+      tiers,
+      usage,
+      analytics,
+      overview,
+      billing,
+      audit,
+      did,
+      marketplace,
+      compliance,
+    ],
     ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}, webConsole, instance],
   ];
-  const routes = (serves === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
+  const routes = (mode === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({
     config: unread ? { ...config, unread } : config,
     log,

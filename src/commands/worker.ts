@@ -15,7 +15,7 @@ export async function worker(io: Io): Promise<void> {
   const lifecycle = createLifecycle(log, io);
   if (config.workerPort > 0) warnOfOpenMetrics(config, log);
   lifecycle.onStop((await startTracing(env, log)).stop);
-  const app = await createApp({ config, log, serves: 'probes' });
+  const app = await createApp({ config, log, mode: 'probes' });
   lifecycle.onStop(app.close);
   try {
     await app.prepare();

@@ -8,12 +8,12 @@ import { createAudit } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
-import { findPolicyPower } from '../features/oidc/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
 import { createUsage, shardFrom } from '../features/usage/feature.ts';
 import { createDeliveries } from '../features/webhooks/feature.ts';
+import { findPolicyPower } from '../features/workload-identity/feature.ts';
 import { rest } from '../kernel/concurrency/pace.ts';
 import { createInvalidatingCache } from '../kernel/data/invalidating-cache.ts';
 import { createVault } from '../kernel/data/vault.ts';
@@ -29,14 +29,14 @@ import type { Foundations } from './foundations.ts';
 import { openStreaming } from './open.ts';
 
 /** Parts of features that are made later, because they record in the ledger themselves. */
-export interface LaterParts {
+export interface CircularDeps {
   readonly limitsOf: UsageDeps['limitsOf'];
   readonly findLinks: Parameters<typeof createTokenStatuses>[0]['findLinks'];
   readonly listings: LedgerListener;
   readonly sessions: LedgerListener;
 }
 
-export async function createEvents(base: Foundations, later: LaterParts) {
+export async function createEvents(base: Foundations, later: CircularDeps) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });

@@ -8,20 +8,20 @@ import type { Delegations } from '../features/delegation/deps.ts';
 import { createDelegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
-import type { Oidc } from '../features/oidc/deps.ts';
-import {
-  clientRefusalCodes,
-  createOidc,
-  findPolicyPower,
-  grantRefusalCodes,
-} from '../features/oidc/feature.ts';
 import type { Tokens } from '../features/tokens/deps.ts';
 import { createTokens } from '../features/tokens/feature.ts';
+import type { WorkloadIdentity } from '../features/workload-identity/deps.ts';
+import {
+  clientRefusalCodes,
+  createWorkloadIdentity,
+  findPolicyPower,
+  grantRefusalCodes,
+} from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
+import type { BillingAndReports } from './billing-and-reports.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
-import type { Product } from './product.ts';
 import type { Registry } from './registry.ts';
 
 /**
@@ -30,7 +30,12 @@ import type { Registry } from './registry.ts';
  */
 const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 } as const;
 
-export function createIssuance(base: Foundations, events: Events, registry: Registry, { tiers }: Product) {
+export function createIssuance(
+  base: Foundations,
+  events: Events,
+  registry: Registry,
+  { tiers }: BillingAndReports,
+) {
   const { config, clock, metrics, ids, db, signer, externalTokens } = base;
   const { ledger, recordRefusal, statuses, usage } = events;
   const { organizations, agents, credentials, refuseImpersonation } = registry;
@@ -70,9 +75,10 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     resourceIdentifiers: config.resourceIdentifiers,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
-      isExternal: (assertion) => oidc.exchange.isExternal(assertion),
-      redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientRefusalCodes),
-      admit: (proof, issue) => oidc.exchange.admit(proof, grantRefusalCodes, issue),
+      isExternal: (assertion) => workloads.exchange.isExternal(assertion),
+      redeem: (proof, audience) => workloads.exchange.redeem(proof, audience, clientRefusalCodes),
+      authenticateWorkload: (proof, issue) =>
+        workloads.exchange.authenticateWorkload(proof, grantRefusalCodes, issue),
     },
     checkPlans: tiers.checkTokens,
     hasTokenLimit: tiers.hasTokenLimit,
@@ -81,7 +87,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
       usage.count(organizationId, agentId, 'introspections'),
     recordUse: credentials.recordUse,
   });
-  const oidc: Oidc = createOidc({
+  const workloads: WorkloadIdentity = createWorkloadIdentity({
     ...exchanging,
     ...resources,
     multiTenant: config.multiTenant,
@@ -103,7 +109,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     listGrants: registry.resources.listGrants,
     findGrants: (queries) => findGrants(db, queries),
     listReceivedDelegations: delegations.listReceived,
-    listActivePolicies: oidc.listActivePolicies,
+    listActivePolicies: workloads.listActivePolicies,
   });
   const federation = createFederation({
     ...shared,
@@ -116,7 +122,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
-  return { tokens, delegations, oidc, access, federation, discovery };
+  return { tokens, delegations, workloads, access, federation, discovery };
 }
 
 export type Issuance = ReturnType<typeof createIssuance>;

@@ -7,12 +7,12 @@ import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import type { Marketplace } from '../features/marketplace/deps.ts';
 import { createMarketplace } from '../features/marketplace/feature.ts';
-import { findPolicyPower } from '../features/oidc/feature.ts';
 import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
 import { createOrganizations } from '../features/organizations/feature.ts';
 import { createPeople } from '../features/people/feature.ts';
 import type { Resources } from '../features/resources/deps.ts';
 import { createResources } from '../features/resources/feature.ts';
+import { findPolicyPower } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Tx } from '../kernel/data/db.ts';
 import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
@@ -52,7 +52,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     cache,
     multiTenant: config.multiTenant,
     defaultScopes: config.defaultAgentScopes,
-    lockPlan: organizations.lockPlan,
+    lockOrganization: organizations.lockOrganization,
     refuseImpersonation,
     // Each needs the other: a grant belongs to an agent, and tokens for a resource carry fields of the agent.
     refuseClaimChange: (...change) => resources.access.refuseClaimChange(...change),
@@ -72,7 +72,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     resourceIdentifiers: config.resourceIdentifiers,
     outbound: base.outbound,
     requirePermission,
-    lockOrganization: organizations.lockPlan,
+    lockOrganization: organizations.lockOrganization,
     organizationOf: organizations.describe,
     agentFor: agents.get,
     lockAgent: agents.lock,
@@ -84,7 +84,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   const people = createPeople({
     ...shared,
     organizationFor: organizations.get,
-    lockOrganization: organizations.lockPlan,
+    lockOrganization: organizations.lockOrganization,
     lockAgent: agents.lock,
     refuseImpersonation,
     refuseLastAdmin: organizations.refuseLastAdmin,

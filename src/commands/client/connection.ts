@@ -4,8 +4,8 @@
  */
 import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
+import { type Access, type AccountOptions, accessOf, accountFrom } from './account.ts';
 import { readJson, refusalOf, send } from './http.ts';
-import { type Access, type AccountOptions, accessOf, accountFrom } from './remote.ts';
 
 export { ApiError } from './http.ts';
 

@@ -2,9 +2,9 @@
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { print, quoted } from '../terminal.ts';
+import { type AccountOptions, accountFrom } from './account.ts';
 import { connect, requestTimeoutMs } from './connection.ts';
 import { readBody } from './http.ts';
-import { type AccountOptions, accountFrom } from './remote.ts';
 
 const maxAnswerBytes = 64 * 1024;
 

@@ -7,9 +7,9 @@ import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { readSecretFromInput } from '../prompt.ts';
 import { print, quoted } from '../terminal.ts';
+import type { AccountOptions } from './account.ts';
 import { type Connection, connect, requestTimeoutMs } from './connection.ts';
 import { readBody } from './http.ts';
-import type { AccountOptions } from './remote.ts';
 
 export interface ScaffoldOptions extends AccountOptions {
   readonly language: string;

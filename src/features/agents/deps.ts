@@ -24,7 +24,10 @@ export interface AgentDeps {
   /** For agents that are created without `allowedScopes`, within what the creator may grant. */
   readonly defaultScopes: readonly Scope[];
   /** The organization's plan, locked until the transaction ends; undefined when the organization does not exist. */
-  lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
+  lockOrganization(
+    tx: Tx,
+    organizationId: string,
+  ): Promise<{ planTier: string; maxAgents: number } | undefined>;
   /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
   /** FORBIDDEN unless the caller may vouch for fields that the agent's tokens for resources carry. */

@@ -40,7 +40,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     metrics,
     multiTenant,
     defaultScopes,
-    lockPlan,
+    lockOrganization,
     refuseImpersonation,
     refuseClaimChange,
     revokeCredentialsOf,
@@ -83,7 +83,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   /** The plan is locked until commit: of concurrent requests for the last slot exactly one succeeds. */
   const reserveAgentSlot = async (tx: Tx, organizationId: string) => {
-    const plan = (await lockPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
+    const plan = (await lockOrganization(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const { planTier, maxAgents } = plan;
     if ((await countAgainstPlan(tx, organizationId)) < maxAgents) return;
     metrics.count('service_billing_limit_rejections_total', {

@@ -6,12 +6,12 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
-import type { Alarm } from './alarm.ts';
 import type { LinkingState } from './chain/backlog.ts';
 import type { KeyRow } from './chain/keys/trusted-keys.ts';
 import type { TreeHeadRow } from './chain/statements.ts';
 import type { ExportOptions } from './export/export.ts';
 import type { Finding } from './findings.ts';
+import type { IntegrityStatus } from './integrity-status.ts';
 import type { AuditEvent } from './schema.ts';
 import type { ExternalCheckpoint } from './verify/external-checkpoint.ts';
 import type { Integrity } from './verify/integrity.ts';
@@ -66,7 +66,7 @@ export interface Audit {
   verifyTreeHeads(): Promise<Finding | undefined>;
   readonly integrity: Integrity;
   /** Whether the chain of an organization is intact, as far as this process knows; no I/O. */
-  readonly statusOf: Alarm['statusOf'];
+  readonly statusOf: IntegrityStatus['statusOf'];
   /** The keys that have signed the log, newest first, and its newest tree head. */
   signatures(): Promise<{ readonly keys: readonly KeyRow[]; readonly treeHead: TreeHeadRow | undefined }>;
   /** Whether events are linked in time, as of the last round of the backlog loop. */

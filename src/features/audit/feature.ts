@@ -6,20 +6,20 @@
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 import { isoTime } from '../../kernel/clock.ts';
-import { createAlarm } from './alarm.ts';
 import { createBacklog } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { findFirstUse, readKeys } from './chain/keys/keys-store.ts';
 import { createTreeLeaves } from './chain/leaves/tree-leaves.ts';
-import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
+import { createUnlinkedEvents } from './chain/unlinked-events.ts';
 import type { Audit, AuditDeps } from './deps.ts';
 import { exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
+import { createIntegrityStatus } from './integrity-status.ts';
 import { createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
@@ -46,12 +46,12 @@ import { createWatch } from './verify/watch.ts';
 export function createAudit(deps: AuditDeps): Audit {
   const { db, clock, log, metrics, signer, readStatement } = deps;
   metrics.gaugeFromQuery('service_signing_key_since_timestamp_seconds', () => findFirstUse(db, signer.keyId));
-  const alarm = createAlarm(deps);
-  const keyring = createKeyring({ ...deps, alarm });
+  const integrity = createIntegrityStatus(deps);
+  const keyring = createKeyring({ ...deps, integrity });
   const chainHeads = createChainHeads({ keyring, readStatement });
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
-  const pending = createPending({ ...deps, alarm, chainHeads });
+  const unlinked = createUnlinkedEvents({ ...deps, integrity, chainHeads });
   const treeHeads = createTreeHeads({ signer, keyring, readStatement, chainHeads });
   const treeLeaves = createTreeLeaves({ chainHeads, treeHeads });
   const sequencer = createSequencer({
@@ -62,19 +62,19 @@ export function createAudit(deps: AuditDeps): Audit {
     chainHeads,
     treeHeads,
     treeLeaves,
-    alarm,
+    integrity,
     partitions,
-    pending,
+    unlinked,
   });
   const { drain } = sequencer;
-  const verifier = createVerifier({ ...deps, keyring, chainHeads, treeLeaves, alarm, pending, drain });
-  const retain = createRetention({ ...deps, keyring, chainHeads, alarm, partitions });
-  const watch = createWatch({ ...deps, keyring, chainHeads, treeHeads, treeLeaves, alarm, drain });
+  const verifier = createVerifier({ ...deps, keyring, chainHeads, treeLeaves, integrity, unlinked, drain });
+  const retain = createRetention({ ...deps, keyring, chainHeads, integrity, partitions });
+  const watch = createWatch({ ...deps, keyring, chainHeads, treeHeads, treeLeaves, integrity, drain });
   const tag = sealTag(signer.keyId);
   const sealOf = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
     await drain();
-    return [...new Set([...(await db.transaction(findOrganizations)), ...pending.organizations()])];
+    return [...new Set([...(await db.transaction(findOrganizations)), ...unlinked.organizations()])];
   };
 
   const verifyTreeHeads = async () => {
@@ -83,13 +83,13 @@ export function createAudit(deps: AuditDeps): Audit {
       const { keys, finding: untrusted } = await keyring.trust(tx);
       return untrusted ?? verifyAllTreeHeads(tx, { read: readStatement, keys, treeLeaves });
     });
-    if (problem) alarm.raise(problem);
+    if (problem) integrity.raise(problem);
     return problem;
   };
 
   const checkBacklog = async () => {
     await backlog.measure();
-    await pending.check();
+    await unlinked.check();
   };
 
   return {
@@ -106,7 +106,7 @@ export function createAudit(deps: AuditDeps): Audit {
         await partitions.ensureFor(tx, timestamp);
         append(tx, events, sealOf);
       },
-      afterCommit: pending.appended,
+      afterCommit: unlinked.appended,
     },
     loops: [
       createPartitionLoop(partitions),
@@ -122,8 +122,8 @@ export function createAudit(deps: AuditDeps): Audit {
     otherKey: keyring.otherKey,
     verify: verifier.verify,
     verifyTreeHeads,
-    integrity: createIntegrity({ db, clock, alarm, chainHeads, verifier, watch }),
-    statusOf: alarm.statusOf,
+    integrity: createIntegrity({ db, clock, integrity, chainHeads, verifier, watch }),
+    statusOf: integrity.statusOf,
     async signatures() {
       return { keys: await readKeys(db), treeHead: await findNewestTreeHead(db) };
     },

@@ -109,7 +109,7 @@ export function createApplyEvent({ db, clock, ledger, log, organizations }: Bill
       const receivedAt = isoTime(clock);
       const organizationId = await ownerOf(tx, source, subscription);
       // Locks the organization before the event, like all transactions with both, so that they do not deadlock.
-      const plan = organizationId && (await organizations.lockPlan(tx, organizationId));
+      const plan = organizationId && (await organizations.lockOrganization(tx, organizationId));
       if (!(await insertEvent(tx, { provider: source.name, eventId, type, receivedAt }))) return 'repeated';
 
       if (organizationId === undefined && subscription.tier === undefined) return 'ignored';

@@ -170,7 +170,7 @@ describe('POST /billing/webhooks/stripe', () => {
     const { organizationId } = await createOrganization();
     const signed = await about(organizationId, {});
     const concurrent = await t.app.db.transaction(async (tx) => {
-      await t.app.organizations.lockPlan(tx, organizationId);
+      await t.app.organizations.lockOrganization(tx, organizationId);
       const answer = sendEvent(signed);
       await until('it to wait', async () => {
         const waiting = await t.sql(

@@ -26,7 +26,7 @@ export interface OrganizationPorts {
   describe(db: Queryable, organizationId: string): Promise<OrganizationSummary | undefined>;
   deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
   /** Locks the plan until the transaction ends; undefined when the organization is deleted or unknown. */
-  lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
+  lockOrganization(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
   /** Records the change; false when the plan is unchanged. */
   setPlan(
     tx: Tx,

@@ -68,7 +68,7 @@ export function createEmbeddedPages(deps: BillingServiceDeps, billing: BillingSe
       const stored = await findSubscription(db, session.organizationId);
       await billing.receiveEmbeddedEvent(origin, embedded.paidEvent(session, stored), async (tx) => {
         // Checked again under the lock: another page may have been confirmed since.
-        await organizations.lockPlan(tx, session.organizationId);
+        await organizations.lockOrganization(tx, session.organizationId);
         await openCheckout(tx, token);
         if (!(await markSessionUsed(tx, session.sessionId, isoTime(clock))))
           fail('BILLING_PAGE_CLOSED', { message: 'This page was used already.' });

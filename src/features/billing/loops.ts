@@ -81,7 +81,7 @@ const cancelUnknown = (
   { organizationId, subscriptionId }: StoredSubscription,
 ) =>
   db.transaction(async (tx) => {
-    await organizations.lockPlan(tx, organizationId);
+    await organizations.lockOrganization(tx, organizationId);
     const stored = await findSubscription(tx, organizationId);
     if (stored?.subscriptionId !== subscriptionId || stored.status === 'canceled') return;
     const status = 'canceled';

@@ -165,7 +165,7 @@ export function createBillingService(deps: BillingServiceDeps): BillingService {
     const { subscriptionId, status, organizationId } = stored;
     if (!(await orServiceUnavailable(provider.cancel(subscriptionId, status)))) return false;
     await db.transaction(async (tx) => {
-      await organizations.lockPlan(tx, organizationId);
+      await organizations.lockOrganization(tx, organizationId);
       const now = await findSubscription(tx, organizationId);
       // Stripe's event may have arrived first. Only this record names the caller.
       if (now?.subscriptionId === subscriptionId && now.status !== 'canceled')

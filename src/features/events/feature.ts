@@ -4,15 +4,15 @@
  * NATS belong to the feature `streams`.
  */
 import type { EventStream, EventStreamDeps } from './deps.ts';
-import { createHub } from './hub.ts';
+import { createEventStreams } from './event-streams.ts';
 import { createAccessLoop, createPollLoop } from './loops.ts';
 import { eventRoutes } from './routes.ts';
 import { createEventStreamService } from './service.ts';
 
 export function createEventStream(deps: EventStreamDeps): EventStream {
-  const hub = createHub(deps);
+  const streams = createEventStreams(deps);
   return {
-    routes: eventRoutes(createEventStreamService(deps, hub)),
-    loops: [createPollLoop(hub), createAccessLoop(hub)],
+    routes: eventRoutes(createEventStreamService(deps, streams)),
+    loops: [createPollLoop(streams), createAccessLoop(streams)],
   };
 }

@@ -1,8 +1,8 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Hub } from './hub.ts';
+import type { EventStreams } from './event-streams.ts';
 
 /** In every process, because each one that serves HTTP has streams of its own. Without streams it makes no query. */
-export function createPollLoop(hub: Hub): Loop {
+export function createPollLoop(streams: EventStreams): Loop {
   let wake = () => {};
   return {
     name: 'events-poll',
@@ -13,15 +13,15 @@ export function createPollLoop(hub: Hub): Loop {
       return async () => {};
     },
     async run() {
-      if (await hub.poll()) wake();
+      if (await streams.poll()) wake();
     },
   };
 }
 
 /** Ends streams whose token no longer opens them; the others get a heartbeat. */
-export const createAccessLoop = (hub: Hub): Loop => ({
+export const createAccessLoop = (streams: EventStreams): Loop => ({
   name: 'events-access',
   everyMs: 5_000,
   inEveryProcess: true,
-  run: hub.checkAccess,
+  run: streams.checkAccess,
 });

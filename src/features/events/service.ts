@@ -6,7 +6,7 @@ import { readPrefixFilter } from '../../kernel/http/input/prefix-filter.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import type { AccessCheck } from '../../kernel/http/route.ts';
 import type { EventStreamDeps } from './deps.ts';
-import type { Hub } from './hub.ts';
+import type { EventStreams } from './event-streams.ts';
 import { parsePositionId } from './messages.ts';
 import type { EventsQuery } from './schema.ts';
 
@@ -25,7 +25,10 @@ export interface EventStreamService {
 
 const { perAgent, perOrganization, perProcess, retryAfterSeconds } = limits.eventStreams;
 
-export function createEventStreamService({ feed, metrics }: EventStreamDeps, hub: Hub): EventStreamService {
+export function createEventStreamService(
+  { feed, metrics }: EventStreamDeps,
+  streams: EventStreams,
+): EventStreamService {
   const open = new Set<Caller>();
   metrics.gaugeFrom('service_event_streams_open', () => open.size);
 
@@ -53,7 +56,7 @@ export function createEventStreamService({ feed, metrics }: EventStreamDeps, hub
           given,
           'is after the newest event of your organization: leave it out to start now',
         );
-      return hub.follow({
+      return streams.follow({
         organizationId,
         start: sequence === undefined ? end : { sequence },
         end,

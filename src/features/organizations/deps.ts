@@ -74,7 +74,7 @@ export interface OrganizationService extends MemberService {
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan and the status, locked until the transaction ends; undefined when the organization is deleted or unknown. */
-  lockPlan(tx: Tx, organizationId: string): Promise<OrganizationPlan | undefined>;
+  lockOrganization(tx: Tx, organizationId: string): Promise<OrganizationPlan | undefined>;
   /** Without a lock, with the organization's own limits; undefined when the organization does not exist. */
   planOf(organizationId: string): Promise<(Omit<OrganizationPlan, 'maxAgents'> & LimitOverrides) | undefined>;
   /** The public fields of an organization, without authorization; undefined when it is unknown. */

@@ -128,7 +128,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     findBySlug: findOrganizationBySlug,
     planOf: (organizationId) => findOrganization(db, organizationId),
 
-    async lockPlan(tx, organizationId) {
+    async lockOrganization(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
       return stored && stored.status !== 'deleted' ? toOrganization(stored) : undefined;
     },

@@ -7,7 +7,7 @@ import { startApp } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
 import { repetitions } from '../../../test/support/repetitions.ts';
 import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
-import { assertionType } from './clients/client-proof.ts';
+import { assertionType } from './clients/client-credential.ts';
 
 const t = await startApp();
 const operator = await t.token();

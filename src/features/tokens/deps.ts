@@ -73,7 +73,7 @@ export interface ExternalAssertions {
   /** Issues a token of the client's own. */
   redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
   /** Authenticates the client for another grant. One transaction marks the assertion as used and issues. */
-  admit(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
+  authenticateWorkload(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
 }
 
 export interface VerifiedToken {

@@ -6,15 +6,15 @@
 
 import type { Grant } from '../../kernel/ports/grant.ts';
 import { createClientAuthentication } from './clients/authenticate-client.ts';
-import { createProofVerifier } from './clients/verify-proof.ts';
+import { createProofVerifier } from './clients/verify-credential.ts';
 import type { TokenDeps, Tokens } from './deps.ts';
 import { createDraftToken } from './draft-token.ts';
 import { findEligibility, lockEligibility } from './eligibility.ts';
 import { clientCredentials } from './endpoint/client-credentials.ts';
 import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
 import { createIntrospection } from './introspection.ts';
+import { createIssueOne } from './issue-one.ts';
 import { createExpiryLoop } from './loops.ts';
-import { createMint } from './mint.ts';
 import { createPreview } from './preview/preview.ts';
 import { tokenRoutes } from './routes.ts';
 import { createLimitScopes } from './scope-limit.ts';
@@ -27,7 +27,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   const proofs = createProofVerifier(deps);
   const draft = createDraftToken(deps);
   const limitScopes = createLimitScopes(deps);
-  const mint = createMint(deps, draft, limitScopes);
+  const mint = createIssueOne(deps, draft, limitScopes);
   const ownGrant = clientCredentials(deps.issuer);
   const grants: [Grant, ...Grant[]] = [ownGrant, ...deps.grants];
   return {

@@ -7,10 +7,10 @@
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import type { DomainEvent } from '../../kernel/domain-event.ts';
+import { insertUncountedAtCommit } from './deferred-counts-store.ts';
 import type { UsageCounter, UsageDeps } from './deps.ts';
 import { dayOf } from './period.ts';
 import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
-import { insertUncountedAtCommit } from './uncounted-store.ts';
 
 type MutableUsageRow = Omit<UsageRow, 'quantity'> & { quantity: number };
 

@@ -5,20 +5,20 @@
  */
 import type { Ids } from '../../kernel/ids.ts';
 import { createUsageCounter } from './counter.ts';
+import { createDeferredCounts } from './deferred-counts.ts';
 import type { Usage, UsageDeps } from './deps.ts';
 import { createCompactionLoop, createCountLoop, createFlushLoop } from './loops.ts';
 import { dayOf, monthOf } from './period.ts';
 import { usageRoutes } from './routes.ts';
 import { createUsageService } from './service.ts';
 import { sumOfDay, sumTokens } from './store.ts';
-import { createUncountedTokens } from './uncounted.ts';
 
 /** A random shard from 1 to 8: few enough to sum quickly. Shard 0 holds the merged rows of the past. */
 export const shardFrom = (ids: Ids): number => 1 + (Number.parseInt(ids.uuid().slice(0, 2), 16) % 8);
 
 export function createUsage(deps: UsageDeps): Usage {
   const counter = createUsageCounter(deps);
-  const uncounted = createUncountedTokens(deps);
+  const uncounted = createDeferredCounts(deps);
   const countIssued = uncounted.countForReader;
   return {
     ...counter,

@@ -2,8 +2,8 @@ import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { tryLockGlobal } from '../../kernel/data/locks.ts';
 import { type CountedTable, countedTables, deleteOld, mergeShards } from './compaction-store.ts';
+import type { DeferredCounts } from './deferred-counts.ts';
 import type { UsageCounter, UsageDeps } from './deps.ts';
-import type { UncountedTokens } from './uncounted.ts';
 
 const dayMs = 86_400_000;
 
@@ -16,7 +16,7 @@ export const createFlushLoop = ({ flush }: UsageCounter): Loop => ({
 });
 
 /** Rarely, because an agent's tokens of one round cost one update of its counters. */
-export const createCountLoop = ({ count }: UncountedTokens): Loop => ({
+export const createCountLoop = ({ count }: DeferredCounts): Loop => ({
   name: 'usage-count',
   everyMs: 60_000,
   run: count,

@@ -11,7 +11,7 @@ import { Overloaded } from '../concurrency/overloaded.ts';
 import { fail } from '../fail.ts';
 import { anonymous } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type AdmitDeps, createAdmit } from './access/admit.ts';
+import { type AuthorizeCallerDeps, createAuthorizeCaller } from './access/authorize-caller.ts';
 import { type Challenges, refuseClientCredentials, refuseUnidentified } from './access/challenges.ts';
 import {
   type ClientFields,
@@ -19,7 +19,6 @@ import {
   mayCarryClientCredentials,
   readClientFields,
 } from './access/client-credentials.ts';
-import { type Counting, createCounting } from './access/counting.ts';
 import {
   callerOf,
   type Identity,
@@ -27,6 +26,7 @@ import {
   type RequestContext,
   type TokenRefusal,
 } from './access/identity.ts';
+import { createRateLimiter, type RateLimiter } from './access/rate-limiter.ts';
 import {
   createAuthorizeSession,
   findSession,
@@ -37,7 +37,7 @@ import {
 import type { RateWindow } from './rate-window.ts';
 import type { Access, AccessCheck, CountAgainst, RouteEntry } from './route.ts';
 
-export interface GuardDeps extends AdmitDeps, SessionDeps {
+export interface GuardDeps extends AuthorizeCallerDeps, SessionDeps {
   /** Undefined unless the token is ours and live. */
   authenticate(token: string): MaybePromise<Identity | undefined>;
   /** The reason why `authenticate` gave undefined. */
@@ -69,18 +69,18 @@ export interface Guard {
     context: RequestContext,
     entry: RouteEntry,
   ): Promise<void>;
-  readonly countAgainst: Counting['countAgainst'];
+  readonly countAgainst: RateLimiter['countAgainst'];
   /** Whether the token of a request in progress would be let in again; for routes with access by scope. Counts nothing. */
   recheck(request: FastifyRequest, entry: RouteEntry): Promise<AccessCheck>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
   const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata } = deps;
-  const counting = createCounting(deps);
-  const { countAgainst, countInConsole, countConsoleFile, countForeign } = counting;
-  const { countInOwnWindow, showWindow, showUnusedWindow } = counting;
-  const admit = createAdmit(deps, counting);
-  const authorizeSession = createAuthorizeSession(deps, counting, admit);
+  const rateLimiter = createRateLimiter(deps);
+  const { countAgainst, countInConsole, countConsoleFile, countForeign } = rateLimiter;
+  const { countInOwnWindow, showWindow, showUnusedWindow } = rateLimiter;
+  const authorizeCaller = createAuthorizeCaller(deps, rateLimiter);
+  const authorizeSession = createAuthorizeSession(deps, rateLimiter, authorizeCaller);
 
   /** Records one event per refused token before the response, within the limit for unauthenticated requests. */
   const recordTokenRefusal = async (
@@ -178,7 +178,7 @@ export function createGuard(deps: GuardDeps): Guard {
       if (refused) return refuseClient(context, entry, refused);
       const noToken = { hasHeader: false, token: undefined };
       const identity = await requireIdentity(context, entry, noToken, known);
-      await admit(request, reply, context, entry, identity);
+      await authorizeCaller(request, reply, context, entry, identity);
     },
 
     async recheck(request, entry) {
@@ -225,7 +225,7 @@ export function createGuard(deps: GuardDeps): Guard {
         authenticated && isUsable(authenticated)
           ? authenticated
           : await requireIdentity(context, entry, { hasHeader, token }, authenticated);
-      await admit(request, reply, context, entry, identity);
+      await authorizeCaller(request, reply, context, entry, identity);
     },
   };
 }

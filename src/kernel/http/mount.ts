@@ -102,7 +102,7 @@ function mount(
     const own = typeof cost === 'function' ? cost(query as never) : cost;
     return own && readQueues[own];
   };
-  const inTurn = <T>(
+  const withWriteLimit = <T>(
     request: FastifyRequest,
     reply: FastifyReply,
     work: () => T | Promise<T>,
@@ -143,12 +143,12 @@ function mount(
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
       if (!entry.idempotent || header === undefined || !caller) {
-        const result = inTurn(request, reply, () => handle(caller));
+        const result = withWriteLimit(request, reply, () => handle(caller));
         respond(result instanceof Promise ? await result : result, request, reply);
         // A promise of a reply takes three more microtasks.
         return reply.sent ? undefined : reply;
       }
-      const result = await inTurn(request, reply, () =>
+      const result = await withWriteLimit(request, reply, () =>
         runIdempotent(
           { entry, caller, header, path: pathOf(request), body: request.body },
           {

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { printJson } from '../../terminal.ts';
+import type { AccountOptions } from '../account.ts';
 import { addConnectionOptions } from '../connection-options.ts';
-import type { AccountOptions } from '../remote.ts';
 
 export function registerRaw(program: Command, io: Io): void {
   addConnectionOptions(

@@ -3,7 +3,7 @@ import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { ask } from '../../prompt.ts';
 import { print, printError, printJsonLine } from '../../terminal.ts';
-import type { AccountOptions } from '../remote.ts';
+import type { AccountOptions } from '../account.ts';
 import { type Change, labelOf } from './change.ts';
 import { execute, type Outcome } from './execute.ts';
 import { createProblems, readIdentity } from './file/identity-file.ts';

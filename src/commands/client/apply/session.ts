@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Io } from '../../io.ts';
+import { type Account, type AccountOptions, accountFrom } from '../account.ts';
 import { connect } from '../connection.ts';
 import { fetchIdentity } from '../profiles/session.ts';
-import { type Account, type AccountOptions, accountFrom } from '../remote.ts';
 import { type ApplyApi, createApi } from './api.ts';
 
 export interface Session {

@@ -3,8 +3,8 @@ import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { ask, askSecret, hasTerminal, readSecretFromInput } from '../../prompt.ts';
 import { print, printError, quoted } from '../../terminal.ts';
+import { requestToken, requireAddress } from '../account.ts';
 import { isLoopback } from '../http.ts';
-import { requestToken, requireAddress } from '../remote.ts';
 import {
   changeProfiles,
   defaultProfile,

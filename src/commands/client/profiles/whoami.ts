@@ -2,8 +2,8 @@
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
+import { type AccountOptions, accountFrom, requestToken, type SessionAccount } from '../account.ts';
 import { ApiError, connect } from '../connection.ts';
-import { type AccountOptions, accountFrom, requestToken, type SessionAccount } from '../remote.ts';
 import { fetchIdentity, sessionAccess } from './session.ts';
 
 interface Identity {

@@ -14,8 +14,8 @@ import { holdOpen, recordEvents } from '../../../../test/support/scenarios/audit
 import { createApp } from '../../../app.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
-import { createAlarm } from '../alarm.ts';
-import { createPending } from './pending.ts';
+import { createIntegrityStatus } from '../integrity-status.ts';
+import { createUnlinkedEvents } from './unlinked-events.ts';
 
 const health = async (t: TestApp) => (await t.call('GET', '/health')).json;
 const gauge = async (t: TestApp, name: string) =>
@@ -218,29 +218,29 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
   const lines: string[] = [];
   const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
   const { db, metrics } = t.app;
-  const alarm = createAlarm({ log, metrics });
-  const pending = createPending({
+  const integrity = createIntegrityStatus({ log, metrics });
+  const unlinked = createUnlinkedEvents({
     db,
     clock: t.clock,
     log,
     metrics,
-    alarm,
+    integrity,
     chainHeads: { newest: async () => new Map() },
     maxEntries: 10,
   });
   const organizationIds = Array.from({ length: 30 }, () => t.app.ids.uuid());
   const timestamp = new Date(t.clock.now()).toISOString();
   const append = (some: readonly string[]) =>
-    pending.appended(
+    unlinked.appended(
       some.map((organizationId) => ({ eventId: t.app.ids.uuid(), organizationId, timestamp })),
     );
   const dropped = () => gauge(t, 'service_audit_pending_dropped_total');
 
   for (const organizationId of organizationIds.slice(0, 10)) append([organizationId]);
-  assert.deepEqual([[...pending.organizations()].length, lines.length, await dropped()], [10, 0, 0]);
+  assert.deepEqual([[...unlinked.organizations()].length, lines.length, await dropped()], [10, 0, 0]);
 
   for (const organizationId of organizationIds.slice(10)) append([organizationId]);
-  const remaining = [...pending.organizations()];
+  const remaining = [...unlinked.organizations()];
   assert.ok(remaining.length >= 9 && remaining.length <= 10, String(remaining.length));
   assert.deepEqual(remaining, organizationIds.slice(-remaining.length));
   assert.equal(await dropped(), 30 - remaining.length);
@@ -259,8 +259,8 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
   );
   // The remaining ones are looked up: they are in no table.
   t.clock.advance(5_000);
-  await pending.check();
-  assert.ok(alarm.isRaised());
+  await unlinked.check();
+  assert.ok(integrity.isRaised());
 });
 
 test('200, verified true: events are linked though the row of audit_progress was deleted', async () => {

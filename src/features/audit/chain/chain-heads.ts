@@ -7,6 +7,13 @@ import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { Finding } from '../findings.ts';
 import type { Keyring } from './keys/keyring.ts';
 import {
+  findNewestCheckpoints,
+  findOrganizationsWithChain,
+  newestAnchor,
+  newestAnchorOfAll,
+} from './segments-store.ts';
+import type { Anchor, CheckpointRow } from './statements.ts';
+import {
   type ChainHead,
   emptyHead,
   headAtAnchor,
@@ -15,14 +22,7 @@ import {
   rowFinding,
   signatureFinding,
   truncationFinding,
-} from './rules.ts';
-import {
-  findNewestCheckpoints,
-  findOrganizationsWithChain,
-  newestAnchor,
-  newestAnchorOfAll,
-} from './segments-store.ts';
-import type { Anchor, CheckpointRow } from './statements.ts';
+} from './verify-chain.ts';
 
 /** A checked head, or the reason why it does not count. */
 export interface HeadResult {

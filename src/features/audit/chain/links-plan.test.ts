@@ -6,7 +6,7 @@ import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { raw, type Sql } from '../../../kernel/data/sql.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
-import { findUnlinked, planOnce, readProgress } from './links-store.ts';
+import { findUnlinked, forceGenericPlan, readProgress } from './links-store.ts';
 
 const t = await startApp();
 const tables = ['audit_events', 'audit_segments'];
@@ -14,7 +14,7 @@ const tables = ['audit_events', 'audit_segments'];
 /** The plan for any parameters, with counts of rows, of the events since transaction 0. */
 const explain = () =>
   t.app.db.transaction(async (tx) => {
-    await planOnce(tx);
+    await forceGenericPlan(tx);
     const { next, reached } = await readProgress(tx);
     const after = { appendedIn: '0', timestamp: '-infinity', eventId: nilUuid };
     const plan: string[] = [];

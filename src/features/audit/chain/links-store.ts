@@ -24,7 +24,7 @@ export const isRestored = sql`
   (audit_progress.xmin <> written_in::xid or settled_before > pg_snapshot_xmax(now))`;
 
 /** Until the end of the transaction: planning for the partitions of 90 days costs more than most of these statements. */
-export const planOnce = (tx: Tx): Promise<number> =>
+export const forceGenericPlan = (tx: Tx): Promise<number> =>
   tx.run('audit.plan', sql`set local plan_cache_mode = force_generic_plan`);
 
 /** The row is no evidence. If it was deleted, a new one makes the sequencer process the whole log again. */

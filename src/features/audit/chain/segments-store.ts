@@ -5,8 +5,8 @@ import { listOf, prepared, raw, type Sql, sql } from '../../../kernel/data/sql.t
 import { offsetOf, type PageRequest } from '../../../kernel/http/page.ts';
 import { storedLength } from './hashes.ts';
 import { splitProof } from './merkle.ts';
-import type { ChainHead } from './rules.ts';
 import type { AnchorRow, Checkpoint, CheckpointRow, Tree } from './statements.ts';
+import type { ChainHead } from './verify-chain.ts';
 
 /** A checkpoint with its links, and the transactions that appended their events. */
 export interface NewSegment extends Checkpoint {

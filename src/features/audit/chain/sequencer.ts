@@ -10,8 +10,8 @@ import { createYield } from '../../../kernel/concurrency/yield.ts';
 import { type Db, isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
-import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
+import type { IntegrityStatus } from '../integrity-status.ts';
 import type { Partitions } from '../log/partitions.ts';
 import { createBatchSize } from './batch-size.ts';
 import type { ChainHeads } from './chain-heads.ts';
@@ -23,7 +23,7 @@ import {
   findEndOfBatch,
   findHighestTransaction,
   findUnlinked,
-  planOnce,
+  forceGenericPlan,
   readProgress,
   type SequencerProgress,
   type UnlinkedEvent,
@@ -35,12 +35,12 @@ import {
   lockSequencer,
   terminateStalledLockHolder,
 } from './lock-store.ts';
-import type { Pending } from './pending.ts';
-import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
 import type { TreeHeadRow } from './statements.ts';
 import type { TreeHeads } from './tree-heads.ts';
 import { insertTreeHeads } from './tree-heads-store.ts';
+import type { UnlinkedEvents } from './unlinked-events.ts';
+import { type ChainHead, emptyHead } from './verify-chain.ts';
 
 export interface SequencerDeps {
   readonly db: Db;
@@ -50,9 +50,9 @@ export interface SequencerDeps {
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
   readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'known' | 'hasComparedAll' | 'markWritten'>;
-  readonly alarm: Alarm;
+  readonly integrity: IntegrityStatus;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
-  readonly pending: Pick<Pending, 'linked'>;
+  readonly unlinked: Pick<UnlinkedEvents, 'linked'>;
 }
 
 export interface Sequencer {
@@ -95,7 +95,8 @@ interface RunState {
 const maxTransaction = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, alarm, partitions, pending } = deps;
+  const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, integrity, partitions, unlinked } =
+    deps;
   const batchSizes = createBatchSize(log, maxBatchSize);
 
   /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
@@ -109,7 +110,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     // Without the lock, and in short statements: other nodes go on linking.
     await treeLeaves.start(db);
     const incomplete = treeLeaves.known();
-    if (incomplete) alarm.raise(incomplete.finding);
+    if (incomplete) integrity.raise(incomplete.finding);
     await chainHeads.loadNext(db);
     for (;;) {
       const batch: Batch = { size: batchSizes.current(), hasLock: false, events: undefined };
@@ -117,7 +118,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         .transaction(async (tx) => {
           if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
           batch.hasLock = true;
-          await planOnce(tx);
+          await forceGenericPlan(tx);
           const progress = await readProgress(tx);
           // The database was restored during the run: start again.
           if (progress.restored && !state?.start.restored) state = undefined;
@@ -191,7 +192,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   };
 
   const reportForged = ({ organizationId, eventId }: UnlinkedEvent) =>
-    alarm.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
+    integrity.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
 
   /** False when the newest tree head is invalid, or not the last one: nothing may follow it. */
   const link = async (tx: Tx, events: readonly UnlinkedEvent[]): Promise<boolean> => {
@@ -199,7 +200,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const { row: newest, invalid, lost } = await treeHeads.newest(tx);
     const problem = invalid ?? lost;
     if (problem) {
-      alarm.raise(problem);
+      integrity.raise(problem);
       return false;
     }
     if (newest) treeHeads.markSeen(newest);
@@ -247,7 +248,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         }
       for (const row of rows) treeHeads.markSeen(row);
       treeLeaves.markWritten(rows);
-      pending.linked(linked);
+      unlinked.linked(linked);
     });
   };
 
@@ -273,14 +274,14 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     if (unknown.length === 0) return heads;
     const newest = await chainHeads.newest(tx, unknown);
     const incomplete = await treeLeaves.check(tx);
-    if (incomplete) alarm.raise(incomplete.finding);
+    if (incomplete) integrity.raise(incomplete.finding);
     for (const organizationId of unknown) {
       const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
       const since = incomplete?.at ?? treeHead?.at ?? '';
       const isNew = !head && beginsAfter(firstEvents.get(organizationId) as UnlinkedEvent, since);
       const end = extendedFrom.get(organizationId) ?? (isNew ? Number.POSITIVE_INFINITY : tree);
       const problem = invalid ?? endFinding(organizationId, end, incomplete);
-      if (problem) alarm.raise(problem);
+      if (problem) integrity.raise(problem);
       else {
         heads.set(organizationId, head ?? emptyHead(organizationId));
         extendedFrom.set(organizationId, end);

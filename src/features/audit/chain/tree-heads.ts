@@ -9,7 +9,6 @@ import type { ChainHeads } from './chain-heads.ts';
 import type { Keyring } from './keys/keyring.ts';
 import { findTreeAfter } from './leaves/leaves-store.ts';
 import { createMerkleTree, leafHash } from './merkle.ts';
-import { treeHeadSignatureFinding } from './rules.ts';
 import {
   type Checkpoint,
   plainCheckpointText,
@@ -19,6 +18,7 @@ import {
   type TreeHeadRow,
 } from './statements.ts';
 import { findNewestTreeHead, hasTreeHead } from './tree-heads-store.ts';
+import { treeHeadSignatureFinding } from './verify-chain.ts';
 
 export interface TreeHeads {
   /**

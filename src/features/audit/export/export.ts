@@ -7,7 +7,6 @@ import type { Db, Queryable } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
 import { eventHashIn, eventIdIn, linkHash, recordAt, storedLength, timeTextIn } from '../chain/hashes.ts';
 import { readKeys } from '../chain/keys/keys-store.ts';
-import { emptyHead, headAtAnchor } from '../chain/rules.ts';
 import {
   findAnchoredOrganizations,
   findOrganizationsWithChain,
@@ -17,6 +16,7 @@ import {
   type SegmentRow,
 } from '../chain/segments-store.ts';
 import { sign, unverifiedClaims } from '../chain/statements.ts';
+import { emptyHead, headAtAnchor } from '../chain/verify-chain.ts';
 import { readLinkedEvents, takeSnapshot } from '../verify/evidence-store.ts';
 import { type ExportLine, exportVersion, type LinkLine } from './lines.ts';
 import { type ExportManifest, emptyManifest, withChain, withEvent } from './manifest.ts';

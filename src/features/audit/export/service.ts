@@ -5,7 +5,7 @@ import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { AccessCheck } from '../../../kernel/http/route.ts';
 import { printableJson } from '../../../kernel/printable-json.ts';
-import { organizationOf } from '../tenancy.ts';
+import { organizationOf } from '../log-owner.ts';
 import { type ExportDeps, exportLines } from './export.ts';
 
 export interface ExportRequest {

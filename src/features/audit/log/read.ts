@@ -5,8 +5,8 @@ import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
+import { organizationOf } from '../log-owner.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
-import { organizationOf } from '../tenancy.ts';
 import { periodOf, withinRetention } from './period.ts';
 import { findEvent, listEvents } from './store.ts';
 

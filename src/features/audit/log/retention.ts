@@ -8,18 +8,9 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { type Db, isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
-import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { lockSequencer } from '../chain/lock-store.ts';
-import {
-  type ChainHead,
-  emptyHead,
-  headOf,
-  signatureFinding,
-  treeHeadFinding,
-  treeHeadSignatureFinding,
-} from '../chain/rules.ts';
 import {
   findOrganizationsWithChain,
   insertAnchor,
@@ -27,7 +18,16 @@ import {
 } from '../chain/segments-store.ts';
 import { type Anchor, sign } from '../chain/statements.ts';
 import { lowestTreeHead } from '../chain/tree-heads-store.ts';
+import {
+  type ChainHead,
+  emptyHead,
+  headOf,
+  signatureFinding,
+  treeHeadFinding,
+  treeHeadSignatureFinding,
+} from '../chain/verify-chain.ts';
 import type { Finding } from '../findings.ts';
+import type { IntegrityStatus } from '../integrity-status.ts';
 import type { Partitions } from './partitions.ts';
 import {
   dropPartitions,
@@ -44,7 +44,7 @@ export interface RetentionDeps {
   readonly readStatement: ReadStatement;
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
-  readonly alarm: Alarm;
+  readonly integrity: IntegrityStatus;
   readonly partitions: Pick<Partitions, 'invalidate'>;
 }
 
@@ -55,7 +55,7 @@ const lastExpiredDay = (now: number): string =>
   new Date(now - (limits.auditRetentionDays + 1) * dayMs).toISOString().slice(0, 10);
 
 export function createRetention(deps: RetentionDeps): () => Promise<void> {
-  const { db, clock, log, signer, readStatement, keyring, chainHeads, alarm, partitions } = deps;
+  const { db, clock, log, signer, readStatement, keyring, chainHeads, integrity, partitions } = deps;
 
   /** The checkpoint that the anchor names. Undefined when its signature is invalid: no anchor may cover such a chain. */
   const lastDroppedCheckpoint = async (
@@ -69,7 +69,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     const { keys } = await keyring.trust(tx);
     const invalid = await signatureFinding(readStatement, last, keys);
     if (!invalid) return checkpointAt(headOf(last));
-    alarm.raise(invalid);
+    integrity.raise(invalid);
     return undefined;
   };
 
@@ -94,7 +94,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
 
   const signAnchor = async (tx: Tx, organizationId: string, day: string, treeHead: number) => {
     const { anchor, finding: invalid } = await chainHeads.anchor(tx, organizationId);
-    if (invalid) return alarm.raise(invalid);
+    if (invalid) return integrity.raise(invalid);
     const checkpoint = await lastDroppedCheckpoint(tx, organizationId, anchor, day);
     if (!checkpoint) return;
     const number = (anchor?.number ?? 0) + 1;
@@ -118,7 +118,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
       if (expired.length === 0 || !(await keyring.signingStatus(tx)).maySign) return [];
       const treeHead = await droppedTreeHead(tx, expired);
       if (treeHead.finding) {
-        alarm.raise(treeHead.finding);
+        integrity.raise(treeHead.finding);
         return [];
       }
       for (const organizationId of await findOrganizationsWithChain(tx))

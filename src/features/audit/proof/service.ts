@@ -24,8 +24,8 @@ import {
   type SegmentRow,
 } from '../chain/segments-store.ts';
 import { unverifiedClaims } from '../chain/statements.ts';
+import { organizationOf } from '../log-owner.ts';
 import type { AuditChain, AuditKey, AuditLink, ChainQuery, KeysQuery } from '../schema.ts';
-import { organizationOf } from '../tenancy.ts';
 import { hasInconsistentLinks } from '../verify/completeness-store.ts';
 import { takeSnapshot } from '../verify/evidence-store.ts';
 import { checkpointEntry } from '../verify/service.ts';

@@ -4,12 +4,12 @@
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Link, StoredEvent } from '../chain/hashes.ts';
-import { planOnce } from '../chain/links-store.ts';
+import { forceGenericPlan } from '../chain/links-store.ts';
 import { canonicalOf, storedTextMatches } from '../log/canonical-store.ts';
 
 export async function takeSnapshot(tx: Tx): Promise<void> {
   await tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
-  await planOnce(tx);
+  await forceGenericPlan(tx);
 }
 
 export interface EventBundle {

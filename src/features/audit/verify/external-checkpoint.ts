@@ -4,7 +4,6 @@ import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { leafHash } from '../chain/merkle.ts';
-import { headOf, inclusionFinding } from '../chain/rules.ts';
 import { firstCheckpointFromSize } from '../chain/segments-store.ts';
 import {
   type Checkpoint,
@@ -15,6 +14,7 @@ import {
   statementHash,
   statementTypes,
 } from '../chain/statements.ts';
+import { headOf, inclusionFinding } from '../chain/verify-chain.ts';
 import { type Finding, finding } from '../findings.ts';
 
 /** An entry of GET /audit/checkpoints; of a checkpoint that is signed itself, the signed text is enough. */

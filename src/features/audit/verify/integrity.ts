@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db } from '../../../kernel/data/db.ts';
-import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
+import type { IntegrityStatus } from '../integrity-status.ts';
 import type { Verifier } from './verifier.ts';
 
 export interface Integrity {
@@ -24,13 +24,13 @@ const roundsMs = 1_000;
 export function createIntegrity(deps: {
   db: Db;
   clock: Clock;
-  alarm: Alarm;
+  integrity: IntegrityStatus;
   chainHeads: ChainHeads;
   verifier: Verifier;
   /** Returns whether the round reached the last chain. */
   watch(): Promise<boolean>;
 }): Integrity {
-  const { db, clock, alarm, chainHeads, verifier, watch } = deps;
+  const { db, clock, integrity, chainHeads, verifier, watch } = deps;
 
   const lengthOf = async (organizationId: string): Promise<number> => {
     const head = (await chainHeads.newest(db, [organizationId])).get(organizationId)?.head;
@@ -42,7 +42,7 @@ export function createIntegrity(deps: {
     async of(organizationId) {
       if ((await lengthOf(organizationId)) <= maxWholeLinks)
         return (await verifier.verify(organizationId, undefined, brief)).finding === undefined;
-      if (alarm.isRaised(organizationId)) return false;
+      if (integrity.isRaised(organizationId)) return false;
       const period = { from: clock.now() - recentMs, to: clock.now() };
       return (await verifier.verify(organizationId, period, brief)).finding === undefined;
     },
@@ -51,8 +51,8 @@ export function createIntegrity(deps: {
       const until = clock.now() + roundsMs;
       // The watch may start anywhere: it has verified all chains when it reaches the end for the second time.
       let ends = 0;
-      while (ends < 2 && !alarm.isRaised() && clock.now() < until) if (await watch()) ends += 1;
-      return !alarm.isRaised();
+      while (ends < 2 && !integrity.isRaised() && clock.now() < until) if (await watch()) ends += 1;
+      return !integrity.isRaised();
     },
   };
 }

@@ -2,6 +2,7 @@
 import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import { type KeyRow, type Trust, trustFrom } from '../chain/keys/trusted-keys.ts';
+import { type CheckpointRow, type ExportStatement, type Inclusion, readSigned } from '../chain/statements.ts';
 import {
   acceptCheckpoint,
   acceptLink,
@@ -15,8 +16,7 @@ import {
   readAnchor,
   signatureFinding,
   startChain,
-} from '../chain/rules.ts';
-import { type CheckpointRow, type ExportStatement, type Inclusion, readSigned } from '../chain/statements.ts';
+} from '../chain/verify-chain.ts';
 import {
   type AnchorLine,
   type CheckpointLine,
@@ -29,7 +29,7 @@ import {
 import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
 import { type Finding, type FindingPlace, finding } from '../findings.ts';
 import { type ExternalCheckpoint, externalHash } from './external-checkpoint.ts';
-import { readUsualLink } from './usual-link.ts';
+import { parseLinkFast } from './fast-link-parser.ts';
 
 export interface OfflineOptions {
   /** The configured public keys. */
@@ -197,7 +197,7 @@ export async function verifyExport(
   for await (const batch of lines)
     for (const text of typeof batch === 'string' ? [batch] : batch) {
       if (text === '') continue;
-      const link = readUsualLink(text);
+      const link = parseLinkFast(text);
       const problem =
         chain && link?.organizationId === chain.state.organizationId
           ? countLink(chain.state, link.evidence)

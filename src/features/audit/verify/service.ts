@@ -6,8 +6,8 @@ import { listCheckpoints } from '../chain/segments-store.ts';
 import { type CheckpointRow, checkpointText } from '../chain/statements.ts';
 import type { Finding } from '../findings.ts';
 import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
+import { organizationOf } from '../log-owner.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
-import { organizationOf } from '../tenancy.ts';
 import type { Verifier, VerifyOptions } from './verifier.ts';
 
 export interface VerificationService {

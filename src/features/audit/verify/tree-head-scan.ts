@@ -6,9 +6,9 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import { type IncompleteTree, partsOf, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
-import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/rules.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
 import { readTreeHeads } from '../chain/tree-heads-store.ts';
+import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/verify-chain.ts';
 import type { Finding } from '../findings.ts';
 
 export interface TreeHeadScan {

@@ -2,11 +2,11 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { endFinding as missingEndFinding, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
-import type { Pending } from '../chain/pending.ts';
+import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
+import type { UnlinkedEvents } from '../chain/unlinked-events.ts';
 import {
   type ChainHead,
   emptyHead,
@@ -14,9 +14,9 @@ import {
   headOf,
   signatureFinding,
   truncationFinding,
-} from '../chain/rules.ts';
-import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
+} from '../chain/verify-chain.ts';
 import { type Finding, finding } from '../findings.ts';
+import type { IntegrityStatus } from '../integrity-status.ts';
 import { clampTime, type Period } from '../log/period.ts';
 import {
   countDue,
@@ -28,7 +28,7 @@ import {
   readLinkingCutoff,
 } from './completeness-store.ts';
 import { takeSnapshot } from './evidence-store.ts';
-import { type ScopeResult, verifyScope } from './scope.ts';
+import { type RangeResult, verifyRange } from './range.ts';
 
 export interface VerifierDeps {
   readonly db: Db;
@@ -37,8 +37,8 @@ export interface VerifierDeps {
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeLeaves: Pick<TreeLeaves, 'find'>;
-  readonly alarm: Alarm;
-  readonly pending: Pick<Pending, 'findDeleted'>;
+  readonly integrity: IntegrityStatus;
+  readonly unlinked: Pick<UnlinkedEvents, 'findDeleted'>;
   /** Links all events, and returns a snapshot: the sequencer has processed every event that is visible in it. */
   drain(): Promise<string>;
 }
@@ -77,7 +77,7 @@ interface VerificationRequest extends VerifyOptions {
 const allowanceMs = 600_000;
 
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { db, readStatement, keyring, chainHeads, treeLeaves, alarm, pending } = deps;
+  const { db, readStatement, keyring, chainHeads, treeLeaves, integrity, unlinked } = deps;
 
   const verifyInSnapshot = (
     request: VerificationRequest,
@@ -109,7 +109,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       };
       const bounds = period && (await boundsOf(tx, organizationId, period));
       if (bounds) {
-        const part = await verifyScope(tx, readStatement, { ...whole, ...bounds });
+        const part = await verifyRange(tx, readStatement, { ...whole, ...bounds });
         if (part.finding) return { checked: part.inPeriod, finding: part.finding };
         // With fewer, an event of the period was linked at quite another time, or not at all: verify the whole chain.
         if (part.inPeriod >= (await countDueWithin(tx, organizationId, cutoff, period))) {
@@ -117,7 +117,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
           return { checked: part.inPeriod, ...(removed ? { finding: removed } : { head: part.head }) };
         }
       }
-      const result = await verifyScope(tx, readStatement, whole);
+      const result = await verifyRange(tx, readStatement, whole);
       const problem =
         result.finding ??
         (await endFinding(tx, organizationId, result, cutoff, before)) ??
@@ -140,7 +140,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   const endFinding = async (
     tx: Tx,
     organizationId: string,
-    { head, due }: ScopeResult,
+    { head, due }: RangeResult,
     cutoff: LinkingCutoff,
     { lastSeen }: StateBeforeSnapshot,
   ): Promise<Finding | undefined> => {
@@ -154,7 +154,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   const removedEnd = async (
     tx: Tx,
     { organizationId, treeHeadsVerified = false, maxLeaves }: VerificationRequest,
-    { lastTree }: ScopeResult,
+    { lastTree }: RangeResult,
   ): Promise<Finding | undefined> =>
     treeHeadsVerified
       ? undefined
@@ -168,11 +168,11 @@ export function createVerifier(deps: VerifierDeps): Verifier {
         if (!isInvalidData(error)) throw error;
         return verifyInSnapshot(request, before, true);
       });
-      const problem = result.finding ?? (await pending.findDeleted(organizationId, period));
+      const problem = result.finding ?? (await unlinked.findDeleted(organizationId, period));
       const verdict: Verdict = problem ? { checked: result.checked, finding: problem } : result;
-      if (verdict.finding) alarm.raise(verdict.finding);
+      if (verdict.finding) integrity.raise(verdict.finding);
       else if (!period) {
-        alarm.clear(organizationId);
+        integrity.clear(organizationId);
         if (verdict.head) chainHeads.markSeen(organizationId, verdict.head);
       }
       return verdict;

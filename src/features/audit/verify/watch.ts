@@ -7,7 +7,6 @@ import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
 import type { TreeLeaves } from '../chain/leaves/tree-leaves.ts';
-import { type ChainHead, emptyHead, headAtAnchor, headOf, signatureFinding } from '../chain/rules.ts';
 import {
   findChainsGrownSince,
   firstCheckpointFromSize,
@@ -15,6 +14,7 @@ import {
 } from '../chain/segments-store.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
 import type { TreeHeads } from '../chain/tree-heads.ts';
+import { type ChainHead, emptyHead, headAtAnchor, headOf, signatureFinding } from '../chain/verify-chain.ts';
 import { type Finding, finding } from '../findings.ts';
 import {
   findDueUnlinked,
@@ -25,7 +25,7 @@ import {
   readLinkingCutoff,
 } from './completeness-store.ts';
 import { takeSnapshot } from './evidence-store.ts';
-import { verifyScope } from './scope.ts';
+import { verifyRange } from './range.ts';
 import { verifyTreeHeads } from './tree-head-scan.ts';
 import { isInvalidData, type VerifierDeps } from './verifier.ts';
 
@@ -58,12 +58,12 @@ interface ScanCursor {
 
 /** Each round returns whether the scan of old links reached the last chain; the next round starts at the first. */
 export function createWatch(
-  deps: Omit<VerifierDeps, 'pending' | 'treeLeaves'> & {
+  deps: Omit<VerifierDeps, 'unlinked' | 'treeLeaves'> & {
     readonly treeHeads: TreeHeads;
     readonly treeLeaves: TreeLeaves;
   },
 ): () => Promise<boolean> {
-  const { db, clock, readStatement, keyring, chainHeads, treeHeads, treeLeaves, alarm, drain } = deps;
+  const { db, clock, readStatement, keyring, chainHeads, treeHeads, treeLeaves, integrity, drain } = deps;
   const verifiedTo = new Map<string, ChainHead>();
   let lastRoundAt: number | undefined;
   let cursor: ScanCursor = { organizationId: undefined, head: undefined };
@@ -75,7 +75,7 @@ export function createWatch(
   const grownChains = new Set<string>();
 
   const raise = (problem: Finding | undefined) => {
-    if (problem) alarm.raise(problem);
+    if (problem) integrity.raise(problem);
   };
 
   /** Verifies the links since the last round, at most about `maxLinks`. Returns their number. */
@@ -121,7 +121,7 @@ export function createWatch(
       return await work();
     } catch (error) {
       if (isTemporary(error) || (isInvalidData(error) && !rowByRow)) throw error;
-      alarm.raise(finding('ROW_UNREADABLE', { organizationId }));
+      integrity.raise(finding('ROW_UNREADABLE', { organizationId }));
       skip();
       throw error;
     }
@@ -138,7 +138,7 @@ export function createWatch(
     const from = anchor && anchor.checkpoint.number > start.number ? headAtAnchor(anchor) : start;
     const droppedThrough = anchor?.droppedThrough;
     const scope = { organizationId, from, through, cutoff, keys, droppedThrough, rowByRow };
-    const result = await verifyScope(tx, readStatement, scope);
+    const result = await verifyRange(tx, readStatement, scope);
     raise(result.finding);
     return result.head;
   };
@@ -187,12 +187,12 @@ export function createWatch(
       ...(!isStart && { from: Date.parse(from.at) }),
       ...(goal && { to: Date.parse(to.at) }),
     });
-    if (event) alarm.raise(finding('EVENT_NOT_LINKED', { organizationId, eventId: event.eventId }));
+    if (event) integrity.raise(finding('EVENT_NOT_LINKED', { organizationId, eventId: event.eventId }));
     if (await hasRowsBeforeFirst(tx, organizationId))
-      alarm.raise(finding('ROW_BEFORE_FIRST', { organizationId }));
+      integrity.raise(finding('ROW_BEFORE_FIRST', { organizationId }));
     const { anchor } = await chainHeads.anchor(tx, organizationId);
     if (await hasInconsistentLinks(tx, organizationId, anchor?.droppedThrough))
-      alarm.raise(finding('LINKS_INCONSISTENT', { organizationId }));
+      integrity.raise(finding('LINKS_INCONSISTENT', { organizationId }));
     return { to, isEnd: !goal || to.number <= from.number };
   };
 
@@ -230,7 +230,7 @@ export function createWatch(
     raise(scan.finding);
     if (scan.incomplete) treeLeaves.markIncomplete(scan.incomplete);
     lastTreeHead = scan.last;
-    if (!(lost ?? invalid ?? newest ?? scan.finding)) alarm.clear(undefined);
+    if (!(lost ?? invalid ?? newest ?? scan.finding)) integrity.clear(undefined);
     return { isContinued: !lost };
   };
 
@@ -241,7 +241,7 @@ export function createWatch(
       await takeSnapshot(tx);
       const cutoff = await readLinkingCutoff(tx, processed);
       const { keys, finding: untrusted } = await keyring.trust(tx);
-      if (untrusted) return alarm.raise(untrusted);
+      if (untrusted) return integrity.raise(untrusted);
       const round = { tx, seenHeads, seenTreeHead, keys, cutoff, rowByRow };
       const { isContinued } = await checkTreeHeads(round);
       await checkSeenHeads(round);
@@ -260,7 +260,7 @@ export function createWatch(
       return runInSnapshot(processed, since, true);
     });
     lastRoundAt = now;
-    alarm.markChecked(isoTime(clock));
+    integrity.markChecked(isoTime(clock));
     return cursor.organizationId === undefined;
   };
 

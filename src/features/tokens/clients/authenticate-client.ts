@@ -12,7 +12,7 @@ import type { TokenDeps } from '../deps.ts';
 import { scopeLimit } from '../scope-limit.ts';
 import { findAgentStatuses, insertAssertions } from '../store.ts';
 import { statusQuery, type TokenStatus } from '../token-status.ts';
-import { findClientProof } from './client-proof.ts';
+import { findClientCredential } from './client-credential.ts';
 import {
   type AuthenticationFailure,
   authenticationFailure,
@@ -21,7 +21,7 @@ import {
   type VerifiedAssertion,
   type VerifiedSecret,
   wrongProof,
-} from './verify-proof.ts';
+} from './verify-credential.ts';
 
 type Deps = Pick<TokenDeps, 'db' | 'clock' | 'statuses' | 'recordUse'>;
 
@@ -79,7 +79,7 @@ export function createClientAuthentication(
   };
 
   return async (fields, authorization, count) => {
-    const proof = findClientProof(fields, authorization);
+    const proof = findClientCredential(fields, authorization);
     if (!proof) return undefined;
     const verified = await verify(proof);
     if (verified.kind === 'unauthenticated') return refusal(verified, count);

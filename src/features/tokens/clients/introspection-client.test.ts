@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { type Answer, startApp, startOfMinute } from '../../../../test/support/harness.ts';
-import { assertionType } from './client-proof.ts';
+import { assertionType } from './client-credential.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '500' });
 const url = '/api/v1/token/introspect';

@@ -13,7 +13,7 @@ import {
 } from '../../../../test/support/scenarios/delegations.ts';
 import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 import { lockExclusive } from '../../../kernel/data/locks.ts';
-import { assertionType } from '../clients/client-proof.ts';
+import { assertionType } from '../clients/client-credential.ts';
 
 const perMinute = 20;
 const t = await startApp({

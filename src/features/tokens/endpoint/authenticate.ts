@@ -5,11 +5,11 @@
  */
 import { failToken } from '../../../kernel/fail.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
-import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../clients/verify-proof.ts';
+import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenDeps } from '../deps.ts';
 import { findAgentStatuses } from '../store.ts';
-import { countAgainstAddress } from './count.ts';
 import type { ParsedRequest } from './parse.ts';
+import { countAgainstAddress } from './rate-limit.ts';
 
 export interface Authentication {
   /** TokenError `invalid_client` unless the proof is good; the request then counts against the address. */

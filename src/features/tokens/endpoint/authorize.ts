@@ -1,7 +1,7 @@
 /** Decides the contents of each locked client's token: by the client's status, then by the grant. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { AuthenticatedClient, AuthorizedToken } from '../../../kernel/ports/grant.ts';
-import type { VerifiedProof } from '../clients/verify-proof.ts';
+import type { VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import type { LimitScopes } from '../scope-limit.ts';

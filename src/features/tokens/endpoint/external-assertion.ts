@@ -24,7 +24,7 @@ export function createExternalIssue(
       scope: undefined,
       agentsToLock: () => grant.agentsToLock(form),
     };
-    return externalAssertions.admit(assertion, async (tx, client) => {
+    return externalAssertions.authenticateWorkload(assertion, async (tx, client) => {
       const authorized = await grant.authorize(tx, { client, form, audience });
       const { agentId, trustPolicyId } = client;
       const issued = await mint(tx, {

@@ -13,7 +13,7 @@ import {
   type VerifiedProof,
   type VerifiedSecret,
   wrongProof,
-} from '../clients/verify-proof.ts';
+} from '../clients/verify-credential.ts';
 import {
   type ClientStatus,
   findTargets,

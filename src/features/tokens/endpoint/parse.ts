@@ -5,7 +5,7 @@ import type { Origin } from '../../../kernel/caller.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import type { Grant } from '../../../kernel/ports/grant.ts';
-import { type ClientProof, readClientProof } from '../clients/client-proof.ts';
+import { type ClientCredential, readClientCredential } from '../clients/client-credential.ts';
 import { type TokenRequest, tokenRequestOf } from '../schema.ts';
 
 export interface TokenHttpRequest {
@@ -20,7 +20,7 @@ export interface ParsedRequest extends Pick<TokenHttpRequest, 'form' | 'origin' 
   readonly grant: Grant;
   /** The `resource` of the form; undefined when it names none. */
   readonly audience: string | undefined;
-  readonly proof: ClientProof;
+  readonly proof: ClientCredential;
 }
 
 export interface RequestParser {
@@ -48,7 +48,7 @@ export function createRequestParser(grants: readonly [Grant, ...Grant[]], issuer
       const grant = found ?? refuseGrantType(form.grant_type, [...byType.keys()]);
       const { missingClient, invalidResource } = grant.errorCodes;
       const audience = readAudience(form, issuer, invalidResource);
-      const proof = readClientProof(form, authorization, missingClient);
+      const proof = readClientCredential(form, authorization, missingClient);
       return { form, origin, countAgainst, grant, audience, proof };
     },
   };

@@ -7,9 +7,9 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fail } from '../../fail.ts';
 import type { RouteEntry } from '../route.ts';
-import type { Admit } from './admit.ts';
-import type { Counting } from './counting.ts';
+import type { AuthorizeCaller } from './authorize-caller.ts';
 import { callerOf, type Identity, type RequestContext } from './identity.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 
 export interface NoSession {
   readonly message: string;
@@ -55,7 +55,11 @@ export const findSession = async (
 
 /** The steps of the guard for these requests. Routes for clients with a proof of their own do not exist here. */
 export const createAuthorizeSession =
-  (deps: SessionDeps, { countForeign, countInConsole, countInOwnWindow }: Counting, admit: Admit) =>
+  (
+    deps: SessionDeps,
+    { countForeign, countInConsole, countInOwnWindow }: RateLimiter,
+    authorizeCaller: AuthorizeCaller,
+  ) =>
   async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -78,7 +82,7 @@ export const createAuthorizeSession =
       return countInOwnWindow(reply, context, entry, undefined);
     }
     // As with a token: an open route, or none, does not count against the plan.
-    if (access && access.kind !== 'open') return admit(request, reply, context, entry, identity);
+    if (access && access.kind !== 'open') return authorizeCaller(request, reply, context, entry, identity);
     context.caller = callerOf(identity, context);
     return countInOwnWindow(reply, context, entry, identity);
   };

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../fail.ts';
-import { windowHeaders } from '../access/counting.ts';
+import { windowHeaders } from '../access/rate-limiter.ts';
 import { networkOf, normalizeAddress } from '../address.ts';
 import { envelope } from '../error-format.ts';
 import type { RateWindow } from '../rate-window.ts';

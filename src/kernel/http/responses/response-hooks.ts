@@ -1,7 +1,7 @@
 /** Runs around every response: request id, rate-limit headers, the end of the connection, metrics. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
-import { subjectOf, windowHeaders } from '../access/counting.ts';
+import { subjectOf, windowHeaders } from '../access/rate-limiter.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { UnreadResponses } from '../connections/unread-responses.ts';
 import type { RateWindow } from '../rate-window.ts';

@@ -9,7 +9,7 @@ import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showDone } from '../../../components/notices.tsx';
-import { Endings } from './Endings.tsx';
+import { DecommissionImpact } from './DecommissionImpact.tsx';
 
 interface DialogProps {
   readonly agent: Agent;
@@ -40,7 +40,7 @@ export function SuspendAgent({ agent, opened, onClose }: DialogProps) {
           can, the organization has no access left.
         </OwnAgentWarning>
         <Text size="sm">It gets no tokens until you reactivate it. At once:</Text>
-        {opened && <Endings agentId={agent.agentId} for="suspend" />}
+        {opened && <DecommissionImpact agentId={agent.agentId} for="suspend" />}
       </Stack>
     </ConfirmEnding>
   );
@@ -70,7 +70,7 @@ export function DecommissionAgent({ agent, opened, onClose }: DialogProps) {
           This cannot be undone, and its e-mail address stays taken. Its history stays in the audit log. At
           once:
         </Text>
-        {opened && <Endings agentId={agent.agentId} for="decommission" />}
+        {opened && <DecommissionImpact agentId={agent.agentId} for="decommission" />}
       </Stack>
     </ConfirmEnding>
   );

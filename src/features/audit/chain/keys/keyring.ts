@@ -3,8 +3,8 @@ import type { Clock } from '../../../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../../../kernel/data/db.ts';
 import type { Log } from '../../../../kernel/observability/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../../../kernel/ports/signer.ts';
-import type { Alarm } from '../../alarm.ts';
 import { type Finding, finding } from '../../findings.ts';
+import type { IntegrityStatus } from '../../integrity-status.ts';
 import { sealTag } from '../hashes.ts';
 import { lockSequencer } from '../lock-store.ts';
 import { sign, statementHash, unverifiedClaims } from '../statements.ts';
@@ -51,7 +51,7 @@ export interface KeyringDeps {
   readonly log: Log;
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
-  readonly alarm: Alarm;
+  readonly integrity: IntegrityStatus;
 }
 
 /** After an unplanned change of keys, the backlog still has events that the earlier key sealed. */
@@ -62,7 +62,7 @@ const sealedLatelyMs = 2 * 86_400_000;
 
 const noSeals: ReadonlyMap<string, Seal> = new Map();
 
-export function createKeyring({ db, clock, log, signer, readStatement, alarm }: KeyringDeps): Keyring {
+export function createKeyring({ db, clock, log, signer, readStatement, integrity }: KeyringDeps): Keyring {
   const roots = signer.publicKeys();
   const isConfigured = (keyId: string) => roots.some(({ kid }) => kid === keyId);
   const sharedSeals = createSharedSeals({ clock, signer, readStatement });
@@ -175,7 +175,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     async signingStatus(queryable) {
       const rows = await readKeys(queryable);
       const { finding: problem, ...status } = await evaluate(queryable, rows);
-      if (problem && rows.length > 0) alarm.raise(problem);
+      if (problem && rows.length > 0) integrity.raise(problem);
       return status;
     },
     async otherKey() {
@@ -194,9 +194,9 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
         if (!hasJoined(rows)) {
           if (newest && !takeOver) return;
           removed = await removedStatement(tx, rows);
-          if (removed) return alarm.raise(removed);
+          if (removed) return integrity.raise(removed);
           if (!(await mayFollow(rows)))
-            return alarm.raise(finding('PREVIOUS_KEY_NOT_TRUSTED', { keyId: newest?.keyId }));
+            return integrity.raise(finding('PREVIOUS_KEY_NOT_TRUSTED', { keyId: newest?.keyId }));
           await insertKey(tx, await createRow(tx, rows));
           if (newest)
             log.warn(

@@ -10,7 +10,6 @@ import type { Queryable } from '../../../../kernel/data/db.ts';
 import { type Finding, finding } from '../../findings.ts';
 import type { ChainHeads } from '../chain-heads.ts';
 import { leafHash } from '../merkle.ts';
-import { leavesFinding, treeHeadFinding } from '../rules.ts';
 import { plainCheckpointText, statementHash, type TreeHeadRow } from '../statements.ts';
 import type { TreeHeads } from '../tree-heads.ts';
 import {
@@ -19,6 +18,7 @@ import {
   readTreeHeads,
   readTreeHeadsBackwards,
 } from '../tree-heads-store.ts';
+import { leavesFinding, treeHeadFinding } from '../verify-chain.ts';
 import { readLeaves, type StoredLeaf } from './leaves-store.ts';
 
 export interface IncompleteTree {

@@ -10,7 +10,7 @@ import {
   isAssertionUsed,
   type OwnerOfSecret,
 } from '../store.ts';
-import { agentIdOf, type ClientProof } from './client-proof.ts';
+import { agentIdOf, type ClientCredential } from './client-credential.ts';
 
 export interface VerifiedSecret extends OwnerOfSecret {
   readonly kind: 'secret';
@@ -57,7 +57,7 @@ export interface ProofVerifier {
    * A secret that was right within the last minute counts as right: the caller checks that it is still current. The result for such a
    * secret is the same object each time.
    */
-  verify(proof: ClientProof): Promise<VerifiedProof | AuthenticationFailure>;
+  verify(proof: ClientCredential): Promise<VerifiedProof | AuthenticationFailure>;
   /** The next request with this secret is looked up again. */
   invalidate(proof: VerifiedProof): void;
 }
@@ -70,8 +70,8 @@ interface CachedSecret {
 const maxCachedSecrets = 30_000;
 const cachedMs = limits.rateWindowSeconds * 1_000;
 
-type SecretProof = Extract<ClientProof, { kind: 'secret' }>;
-type AssertionProof = Extract<ClientProof, { kind: 'assertion' }>;
+type SecretProof = Extract<ClientCredential, { kind: 'secret' }>;
+type AssertionProof = Extract<ClientCredential, { kind: 'assertion' }>;
 
 export function createProofVerifier(
   deps: Pick<TokenDeps, 'db' | 'clock' | 'issuer' | 'assertions' | 'metrics'>,

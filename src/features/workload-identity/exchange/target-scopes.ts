@@ -3,7 +3,7 @@ import type { TokenErrorCode } from '../../../contract/errors.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import { audienceScopesOf, type NoAudienceScopes } from '../../../kernel/ports/resources.ts';
-import type { OidcDeps, RefusalCodes } from '../deps.ts';
+import type { RefusalCodes, WorkloadIdentityDeps } from '../deps.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
 
@@ -26,7 +26,7 @@ export function createTargetScopes({
   issuer,
   findGrant,
   unregisteredResources,
-}: Pick<OidcDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+}: Pick<WorkloadIdentityDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
   /** The client is not told why it gets no token for a resource; the audit log has the reason. */
   const refuse = (reason: string) => failToken('invalid_target', noTarget, reason);
 

@@ -4,7 +4,7 @@
  * its link, and that its text is a JSON object. Any other line is read by JSON.parse and checked step by step (offline.ts).
  */
 import { eventText, linkRecord } from '../chain/hashes.ts';
-import type { LinkEvidence } from '../chain/rules.ts';
+import type { LinkEvidence } from '../chain/verify-chain.ts';
 
 /** Longer lines could exceed the stack of the regular expression. */
 const maxLength = 65_536;
@@ -29,14 +29,14 @@ const usualLink = new RegExp(
     String.raw`"event":\{"canonical":("\{${canonical}\}"),"appendedIn":"(\w+)","seal":"(\w*)"\}\}$`,
 );
 
-export interface UsualLink {
+export interface ParsedLink {
   readonly organizationId: string;
   /** Without the identity, which the shape has proven. */
   readonly evidence: LinkEvidence;
 }
 
 /** Undefined for a line of another shape. */
-export function readUsualLink(line: string): UsualLink | undefined {
+export function parseLinkFast(line: string): ParsedLink | undefined {
   const match = line.length <= maxLength ? (usualLink.exec(line) as Groups | null) : null;
   if (!match) return undefined;
   const { 1: organizationId, 2: sequenceText, 3: eventId, 4: time, 6: eventHash } = match;

@@ -8,7 +8,7 @@ import { quotaRefusal } from './endpoint/quota.ts';
 import type { LimitScopes } from './scope-limit.ts';
 import { lockAgentStatus } from './store.ts';
 
-export const createMint =
+export const createIssueOne =
   ({ ledger, metrics, checkPlans }: TokenDeps, draft: DraftToken, limitScopes: LimitScopes): Mint =>
   async (tx, { agentId, origin, ...authorized }) => {
     const client = await lockAgentStatus(tx, agentId);

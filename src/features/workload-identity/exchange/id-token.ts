@@ -5,13 +5,13 @@
 import { type Caller, workloadTokenEnd } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
-import type { OidcDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../deps.ts';
 import { tokenType } from './request.ts';
 import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './schema.ts';
 
 export type IssueIdToken = (caller: Caller, request: IdTokenRequest) => Promise<IdTokenResponse>;
 
-export function createIdTokens(deps: OidcDeps): IssueIdToken {
+export function createIdTokens(deps: WorkloadIdentityDeps): IssueIdToken {
   const { db, clock, ids, ledger, metrics, signer, issuer, lockEligibility } = deps;
 
   return async (caller, { audience, ttl }) => {

@@ -6,7 +6,7 @@ import type { AccessCheck } from '../../kernel/http/route.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
 import type { FeedEntry } from './deps.ts';
-import { createHub } from './hub.ts';
+import { createEventStreams } from './event-streams.ts';
 
 const log = createLog({ level: 'silent' });
 const organizationId = '00000000-0000-7000-8000-000000000001';
@@ -37,9 +37,9 @@ async function follow(
   start: number,
   recheckAccess = async (): Promise<AccessCheck> => 'allowed',
 ) {
-  const hub = createHub({ feed, log, metrics: createMetrics() });
+  const streams = createEventStreams({ feed, log, metrics: createMetrics() });
   const ended = new AbortController();
-  const text = hub.follow({
+  const text = streams.follow({
     organizationId,
     start: { sequence: start },
     end: await feed.end(),
@@ -47,13 +47,13 @@ async function follow(
     ended: ended.signal,
     recheckAccess,
   });
-  return { hub, ended, text: text[Symbol.asyncIterator]() };
+  return { streams, ended, text: text[Symbol.asyncIterator]() };
 }
 
 const sequencesIn = (text: string): number[] =>
   [...text.matchAll(/^id: [0-9a-f]{12}-(\d+)\nevent:/gm)].map((match) => Number(match[1]));
 
-describe('the hub of event streams', () => {
+describe('event streams', () => {
   it('a stream gets each event once and in order, for any interleaving of events, polls and a slow client', async () => {
     const steps = fc.array(
       fc.oneof(
@@ -69,7 +69,7 @@ describe('the hub of event streams', () => {
         const feed = createFakeFeed();
         feed.append(before);
         const start = Math.max(0, before - behind);
-        const { hub, text, ended } = await follow(feed, start);
+        const { streams, text, ended } = await follow(feed, start);
         let received = '';
         let isPulling = false;
         const pull = () => {
@@ -82,13 +82,13 @@ describe('the hub of event streams', () => {
         };
         for (const step of sequence) {
           if ('append' in step) feed.append(step.append);
-          else if ('poll' in step) await hub.poll();
-          else if ('check' in step) await hub.checkAccess();
+          else if ('poll' in step) await streams.poll();
+          else if ('check' in step) await streams.checkAccess();
           else pull();
           await turn();
         }
-        while (await hub.poll());
-        await hub.poll();
+        while (await streams.poll());
+        await streams.poll();
         for (let idle = 0; idle < 3; ) {
           const length = received.length;
           pull();
@@ -108,22 +108,22 @@ describe('the hub of event streams', () => {
 
   it('streams that keep up share one read for each poll, and without streams there is none', async () => {
     const feed = createFakeFeed();
-    const { hub, text, ended } = await follow(feed, 0);
+    const { streams, text, ended } = await follow(feed, 0);
     await text.next();
     const next = text.next();
     feed.append(3);
-    await hub.poll();
+    await streams.poll();
     assert.deepEqual(sequencesIn(String((await next).value)), [1, 2, 3]);
     assert.equal(feed.reads(), 1);
     ended.abort();
-    await hub.poll();
+    await streams.poll();
     assert.equal(feed.reads(), 1);
   });
 
   it('a stream ends when the token cannot be checked, and when events cannot be read', async () => {
     const unchecked = await follow(createFakeFeed(), 0, () => Promise.reject(new Error('unavailable')));
     await unchecked.text.next();
-    await unchecked.hub.checkAccess();
+    await unchecked.streams.checkAccess();
     assert.match(String((await unchecked.text.next()).value), /^: the server cannot check/);
     assert.equal((await unchecked.text.next()).done, true);
 

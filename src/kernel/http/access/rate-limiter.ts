@@ -8,7 +8,7 @@ import type { RateWindow, WindowState } from '../rate-window.ts';
 import type { RouteEntry } from '../route.ts';
 import type { Identity, RequestContext } from './identity.ts';
 
-export interface Counting {
+export interface RateLimiter {
   /** Against the client, or against the address without one. A request counts once. */
   countAgainst(
     reply: FastifyReply,
@@ -39,7 +39,13 @@ export interface Counting {
   showUnusedWindow(reply: FastifyReply, context: RequestContext): void;
 }
 
-export function createCounting({ window, metrics }: { window: RateWindow; metrics: Metrics }): Counting {
+export function createRateLimiter({
+  window,
+  metrics,
+}: {
+  window: RateWindow;
+  metrics: Metrics;
+}): RateLimiter {
   const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
     reply.headers(windowHeaders(state));
     if (!state.exceeded) return;

@@ -1,7 +1,7 @@
 /** Validates a trust policy beyond its schema, before it is stored. */
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import { urlProblem } from '../../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../deps.ts';
 import type { Condition, TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { entryProblems } from './resource-entries.ts';
@@ -14,7 +14,7 @@ type PolicyInput = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'condi
 /** The same policy, with an issuer; VALIDATION_ERROR with every problem otherwise. */
 export function validatePolicy<P extends PolicyInput>(
   policy: P,
-  { issuer: ownIssuer, allowHttp }: Pick<OidcDeps, 'issuer' | 'allowHttp'>,
+  { issuer: ownIssuer, allowHttp }: Pick<WorkloadIdentityDeps, 'issuer' | 'allowHttp'>,
 ): P & { issuer: string } {
   const problems: FieldProblem[] = [];
   const addProblem = (field: string, message: string | undefined) => {

@@ -30,7 +30,7 @@ export interface TokenEligibility {
   readonly problem?: string;
 }
 
-export interface OidcDeps {
+export interface WorkloadIdentityDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -80,7 +80,7 @@ export interface RefusalCodes {
  * Authenticates the workload and issues within the transaction that uses its token up. The audience is that of a token of the
  * agent's own; other grants decide about theirs.
  */
-export type Admit = (
+export type AuthenticateWorkload = (
   assertion: ExternalClientAssertion,
   codes: RefusalCodes,
   issue: Issue,
@@ -91,10 +91,10 @@ export interface Exchange {
   /** Whether an assertion is of another issuer, not the client's own: its issuer is a URL, and is not its subject. */
   isExternal(assertion: string): boolean;
   redeem(assertion: ExternalClientAssertion, audience: string, codes: RefusalCodes): Promise<IssuedToken>;
-  readonly admit: Admit;
+  readonly authenticateWorkload: AuthenticateWorkload;
 }
 
-export interface Oidc {
+export interface WorkloadIdentity {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   readonly exchange: Exchange;

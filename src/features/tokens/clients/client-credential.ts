@@ -8,7 +8,7 @@ import { isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { TokenRequest } from '../schema.ts';
 
-export type ClientProof =
+export type ClientCredential =
   | { readonly kind: 'secret'; readonly agentId: string; readonly secretHash: Buffer }
   | { readonly kind: 'assertion'; readonly clientId: string | undefined; readonly assertion: string }
   | { readonly kind: 'invalid'; readonly agentId: string; readonly problem: string };
@@ -22,22 +22,22 @@ export type ClientFields = Pick<
 >;
 
 /** TokenError with the given code when the request presents no proof. */
-export function readClientProof(
+export function readClientCredential(
   form: ClientFields,
   authorization: string | string[] | undefined,
   missingClient: TokenErrorCode,
-): ClientProof {
-  const proof = findClientProof(form, authorization);
+): ClientCredential {
+  const proof = findClientCredential(form, authorization);
   if (proof) return proof;
   const missing = form.client_id === undefined ? 'client_id' : 'client_secret';
   return failToken(missingClient, `${missing} is required, in the body or by HTTP Basic`);
 }
 
 /** Undefined when the request does not present a client id and a proof. */
-export function findClientProof(
+export function findClientCredential(
   form: ClientFields,
   authorization: string | string[] | undefined,
-): ClientProof | undefined {
+): ClientCredential | undefined {
   const { client_secret, client_assertion_type } = form;
   // RFC 6749 §3.2: a parameter without a value counts as left out. An empty secret alone still is a wrong one.
   const client_assertion = form.client_assertion || undefined;
@@ -60,19 +60,19 @@ export function findClientProof(
 /** The nil UUID for an id that is no UUID: its look-up costs the same and finds no agent. */
 export const agentIdOf = (clientId: string): string => (isUuid(clientId) ? clientId.toLowerCase() : nilUuid);
 
-const secret = (clientId: string, clientSecret: string): ClientProof => ({
+const secret = (clientId: string, clientSecret: string): ClientCredential => ({
   kind: 'secret',
   agentId: agentIdOf(clientId),
   secretHash: hashSecret(clientSecret),
 });
 
-const invalid = (clientId: string | undefined, problem: string): ClientProof => ({
+const invalid = (clientId: string | undefined, problem: string): ClientCredential => ({
   kind: 'invalid',
   agentId: agentIdOf(clientId ?? ''),
   problem,
 });
 
-function readBasic(encoded: string, formClientId: string | undefined): ClientProof {
+function readBasic(encoded: string, formClientId: string | undefined): ClientCredential {
   // Buffer.from ignores characters that are not base64.
   if (!/^[\w+/-]+={0,2}$/.test(encoded)) return invalid(formClientId, 'the Basic credentials cannot be read');
   const [, id, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];

@@ -13,7 +13,7 @@ import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { AuthenticatedClient, ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
-import type { Admit, OidcDeps, RefusalCodes } from '../deps.ts';
+import type { AuthenticateWorkload, RefusalCodes, WorkloadIdentityDeps } from '../deps.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
@@ -36,7 +36,7 @@ interface RefusalContext {
   policy?: TrustPolicy;
 }
 
-export function createAdmission(deps: OidcDeps): Admit {
+export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): AuthenticateWorkload {
   const { db, clock, metrics, externalTokens, issuer: ownIssuer, multiTenant } = deps;
   const { lockEligibility, findEligibility, recordRefusal, exchangeQueue } = deps;
   const selectPolicy = createPolicySelection(deps);

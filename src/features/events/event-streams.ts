@@ -19,7 +19,7 @@ export interface Subscription {
   recheckAccess(): Promise<AccessCheck>;
 }
 
-export interface Hub {
+export interface EventStreams {
   /** The text of a stream, until the client, the server or `checkAccess` ends it. */
   follow(subscription: Subscription): AsyncIterable<string>;
   /** Reads new events. True when there are more. */
@@ -59,7 +59,7 @@ const checksAtOnce = 50;
 /** Streams that are behind read their pages in this queue. */
 const catchUpLimits = { concurrency: 2, maxQueue: 50 } as const;
 
-export function createHub({ feed, log, metrics }: EventStreamDeps): Hub {
+export function createEventStreams({ feed, log, metrics }: EventStreamDeps): EventStreams {
   const organizations = new Map<string, Organization>();
   const runQueued = createFairQueue({ ...catchUpLimits, measured: { metrics, name: 'event_streams' } });
 

@@ -25,7 +25,7 @@ import type { Registry } from './registry.ts';
 /** Beside the code, in a checkout as in the published package. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-export function createProduct(base: Foundations, events: Events, registry: Registry) {
+export function createBillingAndReports(base: Foundations, events: Events, registry: Registry) {
   const { config, log, clock, metrics, ids, db, memory, kv, signer, engine } = base;
   const { audit, usage, vault, deliveries, ledger } = events;
   const { requirePermission, organizations, agents, did } = registry;
@@ -87,7 +87,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     presence: deliveries.presence,
     enabled: config.webhooksEnabled,
     secretOverlapSeconds: config.webhookSecretOverlapSeconds,
-    lockOrganization: organizations.lockPlan,
+    lockOrganization: organizations.lockOrganization,
     catchUp: deliveries.catchUp,
   });
   const encryption = createEncryption({ db, vault, ledger, log, columns: encryptedColumns });
@@ -108,4 +108,4 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
   return { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance };
 }
 
-export type Product = ReturnType<typeof createProduct>;
+export type BillingAndReports = ReturnType<typeof createBillingAndReports>;

@@ -1,21 +1,21 @@
 /** Exchanges an external token for an access token of ours: the agent's own, or one that another grant gives to the agent. */
 import { failToken } from '../../../kernel/fail.ts';
 import { isRefused } from '../../../kernel/ports/external-tokens.ts';
-import type { Exchange, OidcDeps } from '../deps.ts';
-import { createAdmission, parseScopes } from './admission.ts';
+import type { Exchange, WorkloadIdentityDeps } from '../deps.ts';
+import { createAuthenticateWorkload, parseScopes } from './authenticate-workload.ts';
 
-export function createExchange(deps: OidcDeps): Exchange {
+export function createExchange(deps: WorkloadIdentityDeps): Exchange {
   const { externalTokens, issuer, mint, countExchange } = deps;
-  const admit = createAdmission(deps);
+  const authenticateWorkload = createAuthenticateWorkload(deps);
 
   return {
-    admit,
+    authenticateWorkload,
 
     redeem: (assertion, audience, endpointCodes) => {
       // The spec's own words are for our own API only.
       const codes =
         audience === issuer ? endpointCodes : { ...endpointCodes, scope: 'invalid_scope' as const };
-      return admit(
+      return authenticateWorkload(
         assertion,
         codes,
         async (tx, client) => {

@@ -13,6 +13,7 @@ import {
   timeIn,
   timeTextIn,
 } from '../chain/hashes.ts';
+import { readSegments, type SegmentRow } from '../chain/segments-store.ts';
 import {
   acceptCheckpoint,
   acceptLink,
@@ -24,15 +25,14 @@ import {
   signatureFinding,
   startChain,
   truncationFinding,
-} from '../chain/rules.ts';
-import { readSegments, type SegmentRow } from '../chain/segments-store.ts';
+} from '../chain/verify-chain.ts';
 import type { Finding } from '../findings.ts';
 import { isWithin, type Period } from '../log/period.ts';
 import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
 import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
 import { readLinkedEvents } from './evidence-store.ts';
 
-export interface VerificationScope {
+export interface VerificationRange {
   readonly organizationId: string;
   readonly from: ChainHead;
   /** The tree head that covers `from`. */
@@ -58,7 +58,7 @@ interface Counts {
   inPeriod: number;
 }
 
-export interface ScopeResult extends Readonly<Counts> {
+export interface RangeResult extends Readonly<Counts> {
   readonly finding?: Finding;
   /** The last checkpoint that follows from the ones before. */
   readonly head: ChainHead;
@@ -72,18 +72,18 @@ const linksPerPart = 1_000;
 
 interface ScopeCheck {
   readonly tx: Tx;
-  readonly scope: VerificationScope;
+  readonly scope: VerificationRange;
   readonly stream: EventStream;
   readonly isDue: (appendedIn: string) => boolean;
   readonly state: ChainState;
   readonly counts: Counts;
 }
 
-export async function verifyScope(
+export async function verifyRange(
   tx: Tx,
   read: ReadStatement,
-  scope: VerificationScope,
-): Promise<ScopeResult> {
+  scope: VerificationRange,
+): Promise<RangeResult> {
   const { organizationId, through = Number.MAX_SAFE_INTEGER } = scope;
   const check: ScopeCheck = {
     tx,

@@ -2,7 +2,7 @@
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../deps.ts';
 import { check, checksOf } from '../policies/match.ts';
 import { heldScopes } from '../policies/resource-entries.ts';
 import { findPolicy } from '../policies/store.ts';
@@ -19,7 +19,7 @@ export function createTokenTest({
   issuer: ownIssuer,
   findEligibility,
   findGrant,
-}: OidcDeps): TestToken {
+}: WorkloadIdentityDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await externalTokens.verify(token, policy);
     const expected = "valid now, signed by the issuer's key";

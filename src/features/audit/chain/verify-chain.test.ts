@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FindingCode } from '../findings.ts';
 import { eventHash, type Link, linkHash, linkRecord, type StoredEvent } from './hashes.ts';
+import type { CheckpointRow } from './statements.ts';
 import {
   acceptCheckpoint,
   acceptLink,
@@ -12,8 +13,7 @@ import {
   nextHead,
   startChain,
   truncationFinding,
-} from './rules.ts';
-import type { CheckpointRow } from './statements.ts';
+} from './verify-chain.ts';
 
 const organizationId = '018f0000-0000-7000-8000-000000000001';
 const day = '2030-01-31';

@@ -10,7 +10,7 @@ import {
   type UnverifiedToken,
   type VerifiedToken,
 } from '../../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../deps.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { entryOf } from '../policies/resource-entries.ts';
@@ -56,7 +56,7 @@ interface EvaluatedPolicy {
   readonly failed: readonly string[];
 }
 
-export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
+export function createPolicySelection({ db, clock, externalTokens }: WorkloadIdentityDeps) {
   /** Reads one more per organization than the limit, to see whether the limit is exceeded. */
   const findCandidates = (token: UnverifiedToken, agentId: string | undefined): Promise<RankedPolicy[]> => {
     const { issuer, claims } = token;

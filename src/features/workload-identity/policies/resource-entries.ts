@@ -3,7 +3,7 @@ import { audienceOf } from '../../../kernel/audience.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import { grantedScopes } from '../../../kernel/ports/resources.ts';
-import type { OidcDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../deps.ts';
 import type { PolicyResource, TrustPolicy } from '../schema.ts';
 
 export const entryOf = (
@@ -32,7 +32,7 @@ export async function heldScopes(
   db: Queryable,
   agentId: string,
   identifier: string,
-  findGrant: OidcDeps['findGrant'],
+  findGrant: WorkloadIdentityDeps['findGrant'],
 ): Promise<readonly string[]> {
   return grantedScopes(await findGrant(db, agentId, identifier));
 }
@@ -41,7 +41,7 @@ export async function heldScopes(
 export async function requireHeld(
   db: Queryable,
   { agentId, resources }: Pick<TrustPolicy, 'agentId' | 'resources'>,
-  findGrant: OidcDeps['findGrant'],
+  findGrant: WorkloadIdentityDeps['findGrant'],
 ): Promise<void> {
   const problems: FieldProblem[] = [];
   for (const [index, { identifier, scopes }] of resources.entries()) {

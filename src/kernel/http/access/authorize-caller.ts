@@ -8,10 +8,10 @@ import type { RecordRefusal } from '../../refusals.ts';
 import { validationError } from '../input/validation.ts';
 import type { Access, RouteEntry } from '../route.ts';
 import { requireScope } from './challenges.ts';
-import type { Counting } from './counting.ts';
 import { callerOf, type Identity, type RequestContext } from './identity.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 
-export interface AdmitDeps {
+export interface AuthorizeCallerDeps {
   readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
   /** Counts the call against its organization's plan; fails when the plan's calls of today are used up. */
@@ -20,7 +20,7 @@ export interface AdmitDeps {
   readonly resourceMetadata: string;
 }
 
-export type Admit = (
+export type AuthorizeCaller = (
   request: FastifyRequest,
   reply: FastifyReply,
   context: RequestContext,
@@ -28,10 +28,10 @@ export type Admit = (
   identity: Identity,
 ) => Promise<void>;
 
-export function createAdmit(
-  deps: AdmitDeps,
-  { countInOwnWindow }: Pick<Counting, 'countInOwnWindow'>,
-): Admit {
+export function createAuthorizeCaller(
+  deps: AuthorizeCallerDeps,
+  { countInOwnWindow }: Pick<RateLimiter, 'countInOwnWindow'>,
+): AuthorizeCaller {
   const { recordRefusal, requirePermission, countCall, resourceMetadata } = deps;
 
   const refuse = async (

@@ -6,10 +6,10 @@ import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
+import { countChunk, hasUncounted } from './deferred-counts-store.ts';
 import type { UsageDeps } from './deps.ts';
-import { countChunk, hasUncounted } from './uncounted-store.ts';
 
-export interface UncountedTokens {
+export interface DeferredCounts {
   /** Counts all tokens that were issued before the call. */
   count(): Promise<void>;
   /** The same for readers. While the database accepts no writes, the figures may lack the tokens of the last minute. */
@@ -25,7 +25,7 @@ const planChanges: ReadonlySet<string> = new Set([
   'organization.reactivated',
 ]);
 
-export function createUncountedTokens({ db }: Pick<UsageDeps, 'db'>): UncountedTokens {
+export function createDeferredCounts({ db }: Pick<UsageDeps, 'db'>): DeferredCounts {
   const countIn = async (tx: Tx): Promise<boolean> => {
     await lockGlobal(tx, 'usageCompaction');
     return countChunk(tx);

@@ -10,10 +10,10 @@ import { type AuditExportCase, createExportChanges } from '../../../../test/supp
 import { createStatementReader } from '../../../adapters/keys/keys.ts';
 import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
-import { evidenceOf } from '../chain/rules.ts';
+import { evidenceOf } from '../chain/verify-chain.ts';
 import type { LinkLine } from '../export/lines.ts';
+import { parseLinkFast } from './fast-link-parser.ts';
 import { verifyExport } from './offline.ts';
-import { readUsualLink } from './usual-link.ts';
 
 const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
   readFileSync(new URL('../../../../sdk/vectors.json', import.meta.url), 'utf8'),
@@ -202,7 +202,7 @@ const readSlowly = (text: string) => {
 describe('the exact shape of a link', () => {
   it('is the shape of the export', () => {
     assert.ok(flat.length > 10);
-    for (const line of flat) assert.ok(readUsualLink(line), line);
+    for (const line of flat) assert.ok(parseLinkFast(line), line);
   });
 
   it('means what JSON.parse reads, with each field once, and the text of its own event', () => {
@@ -210,7 +210,7 @@ describe('the exact shape of a link', () => {
     fc.assert(
       fc.property(fc.constantFrom(...flat), fc.constantFrom(...links), changes, (line, other, list) => {
         const text = changedBy(list, line, other);
-        const usual = readUsualLink(text);
+        const usual = parseLinkFast(text);
         if (!usual) return;
         if (text !== line) recognized += 1;
         const { kind, organizationId, evidence, identity } = readSlowly(text);
@@ -236,7 +236,7 @@ describe('the exact shape of a link', () => {
     const [before] = (flat[0] as string).split('"metadata\\":{') as [string];
     for (const text of ['\\"a\\":\\"b\\",', '\\"a\\":[1,2],', '\\"a\\":[1,1', '\\\\n', '\\"', '1', ',', '['])
       for (const length of [60_000, 1_000_000])
-        assert.ok(!readUsualLink(`${before}"metadata\\":{${text.repeat(length / text.length)}`), text);
+        assert.ok(!parseLinkFast(`${before}"metadata\\":{${text.repeat(length / text.length)}`), text);
   });
 });
 

@@ -9,7 +9,7 @@ export interface AuditStatus {
   readonly checkedAt: string | null;
 }
 
-export interface Alarm {
+export interface IntegrityStatus {
   raise(finding: Finding): void;
   /** A full verification of this organization's chain (or, without one, of the keys) found nothing. */
   clear(organizationId: string | undefined): void;
@@ -21,14 +21,14 @@ export interface Alarm {
   statusOf(organizationId: string): AuditStatus;
 }
 
-export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): Alarm {
+export function createIntegrityStatus({ log, metrics }: { log: Log; metrics: Metrics }): IntegrityStatus {
   const findings = new Map<string | undefined, Finding>();
   const updateGauge = () => metrics.gauge('service_audit_chain_integrity', findings.size === 0 ? 1 : 0);
 
   let checkedAt: string | null = null;
 
   /** A finding without an organization concerns the keys or the tree heads, and so every chain. */
-  const isRaised: Alarm['isRaised'] = (organizationId) =>
+  const isRaised: IntegrityStatus['isRaised'] = (organizationId) =>
     organizationId === undefined
       ? findings.size > 0
       : findings.has(organizationId) || findings.has(undefined);

@@ -101,7 +101,7 @@ function textOf({ of, one, many, uncounted }: Ending): string | undefined {
 }
 
 /** A list of what ends. A failed count does not prevent the action: the line then has no number. */
-export function Endings(props: EndingsProps) {
+export function DecommissionImpact(props: EndingsProps) {
   const endings = useEndings(props);
   if (endings.some(({ of }) => of && !of.data && !of.isError))
     return <Skeleton height={72} aria-label="Counting" role="status" />;

@@ -1,12 +1,12 @@
 /**
- * OIDC: workloads elsewhere become agents without a secret. A trust policy says which external tokens admit a workload as which
+ * Workload identity: workloads elsewhere become agents without a secret. A trust policy says which external tokens admit a workload as which
  * agent. Such a token is exchanged for an access token of ours, here or as a client assertion at the token endpoint. In the
  * other direction, an agent gets an ID token that clouds accept. Owns `trust_policies`, `trust_policy_uses` and
  * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
  */
 
 import { anyTime } from '../../kernel/data/time-range.ts';
-import type { Oidc, OidcDeps } from './deps.ts';
+import type { WorkloadIdentity, WorkloadIdentityDeps } from './deps.ts';
 import { createExchange } from './exchange/exchange.ts';
 import { createIdTokens } from './exchange/id-token.ts';
 import { createTokenTest } from './exchange/test-token.ts';
@@ -18,7 +18,7 @@ import { oidcRoutes } from './routes.ts';
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
 export { findPolicyPower } from './policies/store.ts';
 
-export function createOidc(deps: OidcDeps): Oidc {
+export function createWorkloadIdentity(deps: WorkloadIdentityDeps): WorkloadIdentity {
   const exchange = createExchange(deps);
   return {
     routes: oidcRoutes({

@@ -1,5 +1,5 @@
 /**
- * Pending events: this process appended them and has not seen their links. If one is deleted before it is linked, nothing
+ * Unlinked events: this process appended them and has not seen their links. If one is deleted before it is linked, nothing
  * in the database shows it, but the process that appended it knows. Events that its own sequencer links cost no query.
  */
 import type { Clock } from '../../../kernel/clock.ts';
@@ -7,13 +7,13 @@ import type { Db } from '../../../kernel/data/db.ts';
 import type { DomainEvent } from '../../../kernel/domain-event.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import type { Alarm } from '../alarm.ts';
 import { type Finding, finding } from '../findings.ts';
+import type { IntegrityStatus } from '../integrity-status.ts';
 import { isWithin, type Period } from '../log/period.ts';
 import { findEventStates } from './backlog-store.ts';
 import type { ChainHeads } from './chain-heads.ts';
 
-export interface Pending {
+export interface UnlinkedEvents {
   /** The transaction of these events has committed. */
   appended(events: readonly Pick<DomainEvent, 'eventId' | 'organizationId' | 'timestamp'>[]): void;
   linked(eventIds: Iterable<string>): void;
@@ -21,7 +21,7 @@ export interface Pending {
   check(): Promise<void>;
   /** An event of this organization, and of this period if given, that was deleted without a link. */
   findDeleted(organizationId: string, period?: Period): Promise<Finding | undefined>;
-  /** Organizations with pending events; after a deletion there may be nothing else of them. */
+  /** Organizations with unlinked events; after a deletion there may be nothing else of them. */
   organizations(): Iterable<string>;
 }
 
@@ -33,12 +33,12 @@ interface Entry {
   readonly dueAt: number;
 }
 
-export interface PendingDeps {
+export interface UnlinkedEventsDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly alarm: Alarm;
+  readonly integrity: IntegrityStatus;
   readonly chainHeads: Pick<ChainHeads, 'newest'>;
   /** Beyond this number the oldest entries are dropped: they are the most likely to be linked already. */
   readonly maxEntries?: number;
@@ -49,8 +49,8 @@ const batchSize = 1_000;
 /** The log reports dropped entries this often at the most. */
 const remindMs = 60_000;
 
-export function createPending(deps: PendingDeps): Pending {
-  const { db, clock, log, metrics, alarm, chainHeads, maxEntries = 100_000 } = deps;
+export function createUnlinkedEvents(deps: UnlinkedEventsDeps): UnlinkedEvents {
+  const { db, clock, log, metrics, integrity, chainHeads, maxEntries = 100_000 } = deps;
   /** In the order of appending, or of the last lookup. */
   const entries = new Map<string, Entry>();
   let droppedSinceLog = 0;
@@ -96,7 +96,7 @@ export function createPending(deps: PendingDeps): Pending {
       if (present) continue;
       deleted ??= finding('EVENT_DELETED', { organizationId, eventId });
     }
-    if (deleted) alarm.raise(deleted);
+    if (deleted) integrity.raise(deleted);
     return deleted;
   };
 
