@@ -2,6 +2,7 @@
  * The composition root: opens the adapters, makes the features, hands each the functions it needs of the others, and collects
  * their routes and loops. Read it top to bottom; composition/ has the parts, and nothing else knows every feature.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -12,7 +13,9 @@ import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
 import type { Console } from './features/console/deps.ts';
+import { sessionTypes } from './features/console/sessions/listener.ts';
 import { createHealth } from './features/health/feature.ts';
+import { listingTypes } from './features/marketplace/listener.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
@@ -66,9 +69,13 @@ export async function createApp({
     limitsOf: (caller) => reports.tiers.planUsage(caller),
     findLinks: (chainIds) => issuance.delegations.findLinkStatuses(chainIds),
     listings: {
+      types: listingTypes,
       inTransaction: async (tx, changes) => registry.marketplace.listener.inTransaction?.(tx, changes),
     },
-    sessions: { inTransaction: async (tx, changes) => webConsole.listener.inTransaction?.(tx, changes) },
+    sessions: {
+      types: sessionTypes,
+      inTransaction: async (tx, changes) => webConsole.listener.inTransaction?.(tx, changes),
+    },
   });
   const registry: Registry = createRegistry(base, events);
   const reports: BillingAndReports = createBillingAndReports(base, events, registry);

@@ -41,6 +41,8 @@ export interface Subject {
 }
 
 export interface LedgerListener {
+  /** Which events it gets. */
+  readonly types: 'all' | readonly EventType[];
   /** Runs in the change's own transaction; a throw rolls the change back. */
   inTransaction?(tx: Tx, events: readonly DomainEvent[]): Promise<void>;
   /** The change is durable. */

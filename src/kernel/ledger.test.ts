@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../test/support/harness.ts';
-import type { DomainEvent } from './domain-event.ts';
+import type { EventType } from '../contract/events.ts';
+import type { DomainEvent, LedgerListener } from './domain-event.ts';
 import { createIds } from './ids.ts';
 import { createLedger } from './ledger.ts';
 
@@ -17,10 +18,11 @@ const subject = {
   agentId: '00000000-0000-4000-8000-000000000001',
 };
 
-function createListeningLedger() {
+function createListeningLedger(types: LedgerListener['types'] = 'all') {
   const calls: string[] = [];
   const received: DomainEvent[] = [];
   const listener = {
+    types,
     async inTransaction(_tx: unknown, events: readonly DomainEvent[]) {
       received.push(...events);
       calls.push(...events.map(({ type }) => `in ${type}`));
@@ -62,6 +64,15 @@ describe('the ledger', () => {
     assert.equal(event.metadata.actorId, actor.agentId);
     assert.equal(event.agentId, subject.agentId);
     assert.equal(event.outcome, 'success');
+  });
+  it('gives a listener the events for which it registered, and does not call it for others', async () => {
+    const { calls, ledger } = createListeningLedger(['agent.updated']);
+    const entriesOf = (...types: EventType[]) => types.map((type) => ({ actor, type, subject }));
+    await t.app.db.transaction(async (tx) => {
+      await ledger.recordAll(tx, entriesOf('agent.created'));
+      await ledger.recordAll(tx, entriesOf('agent.created', 'agent.updated', 'agent.suspended'));
+    });
+    assert.deepEqual(calls, ['in agent.updated', 'after agent.updated']);
   });
   it('calls listeners once for all events of a transaction', async () => {
     const { calls, ledger } = createListeningLedger();

@@ -25,7 +25,8 @@ const delegationOf = ({ chainIds, subjectId }: Delegation) => ({ chainId: chainI
 const personOf = ({ personId, name }: Person) => ({ personId, name });
 
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
-  const { clock, ids, listeners } = deps;
+  const { clock, ids } = deps;
+  const deliveriesOf = createRoutes(deps.listeners);
 
   const limitRefusalEvents = createRefusalEventLimit();
 
@@ -62,12 +63,38 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     if (entries.length === 0) return;
     const notSent = await limitRefusalEvents(tx, entries, now);
     const events = entries.map((entry) => eventOf(entry, now, { isSent: !notSent.has(entry) }));
-    for (const listener of listeners) await listener.inTransaction?.(tx, events);
-    for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(events));
+    const deliveries = deliveriesOf(events);
+    for (const [listener, own] of deliveries) await listener.inTransaction?.(tx, own);
+    for (const [listener, own] of deliveries)
+      if (listener.afterCommit) tx.afterCommit(() => listener.afterCommit?.(own));
   };
 
   return {
     recordAll,
     record: (tx, actor, type, subject) => recordAll(tx, [{ actor, type, subject }]),
+  };
+}
+
+/** The listeners that registered for one of the events, in their order, each with its events. */
+function createRoutes(listeners: readonly LedgerListener[]) {
+  const byType = new Map<EventType, readonly LedgerListener[]>();
+  const listenersOf = (type: EventType) => {
+    const known = byType.get(type);
+    if (known) return known;
+    const found = listeners.filter(({ types }) => types === 'all' || types.includes(type));
+    byType.set(type, found);
+    return found;
+  };
+
+  return (events: readonly DomainEvent[]): (readonly [LedgerListener, readonly DomainEvent[]])[] => {
+    const [first, ...others] = new Set(events.map(({ type }) => type));
+    if (first === undefined) return [];
+    // Tokens of one batch, and most other records, have one type.
+    if (others.length === 0) return listenersOf(first).map((listener) => [listener, events]);
+    return listeners
+      .map(
+        (listener) => [listener, events.filter(({ type }) => listenersOf(type).includes(listener))] as const,
+      )
+      .filter(([, own]) => own.length > 0);
   };
 }

@@ -80,6 +80,7 @@ async function requirePolicy(tx: Tx, actor: Actor, findPolicyPower: FindPolicyPo
 }
 
 export const createProvisionedProofsListener = (findPolicyPower: FindPolicyPower): LedgerListener => ({
+  types: Object.keys(madeProofs) as EventType[],
   async inTransaction(tx, events) {
     for (const event of events) {
       const { actor, type, data } = event;

@@ -1,4 +1,5 @@
 /** Read-through cache of agents, invalidated by the ledger: `GET /agents/{agentId}` is the most frequent read of a registry. */
+import { auditEvents } from '../../contract/events.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
@@ -31,6 +32,7 @@ export function createAgentCache(
 
 /** On every event of an agent, except its creation: misses are not cached. */
 export const invalidateAgents = (cache: InvalidatingCache): LedgerListener =>
-  cache.listener(({ type, agentId }) =>
-    type.startsWith('agent.') && type !== 'agent.created' ? [keyOf(agentId)] : [],
+  cache.listener(
+    auditEvents.filter((type) => type.startsWith('agent.') && type !== 'agent.created'),
+    ({ agentId }) => [keyOf(agentId)],
   );

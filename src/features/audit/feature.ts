@@ -100,6 +100,7 @@ export function createAudit(deps: AuditDeps): Audit {
       exports: createExportService({ db, clock, signer, drain }),
     }),
     listener: {
+      types: 'all',
       async inTransaction(tx, events) {
         // All events of one record have the same time.
         const timestamp = events[0]?.timestamp ?? isoTime(clock);

@@ -6,9 +6,8 @@ import { revokeChainsOfAgent } from './store.ts';
  * them.
  */
 export const revokeChainsWithAgent: LedgerListener = {
+  types: ['agent.suspended', 'agent.decommissioned'],
   async inTransaction(tx, events) {
-    for (const { type, agentId, timestamp } of events)
-      if (type === 'agent.suspended' || type === 'agent.decommissioned')
-        await revokeChainsOfAgent(tx, agentId, timestamp);
+    for (const { agentId, timestamp } of events) await revokeChainsOfAgent(tx, agentId, timestamp);
   },
 };

@@ -45,6 +45,7 @@ export function createIdempotency({ db, clock, log, vault }: IdempotencyDeps): I
     },
 
     listener: {
+      types: 'all',
       async inTransaction(tx, events) {
         for (const { type, idempotencyKey: key, agentId, organizationId, data } of events) {
           if (key?.event !== type) continue;

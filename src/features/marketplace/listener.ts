@@ -4,21 +4,23 @@ import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { MarketplaceDeps } from './deps.ts';
 import { lockListingsOf, updateAgentFields } from './store.ts';
 
-const agentChanges: ReadonlySet<EventType> = new Set([
+export const listingTypes: readonly EventType[] = [
   'agent.updated',
   'agent.suspended',
   'agent.reactivated',
   'agent.decommissioned',
-]);
+];
 
 export const createAgentListener = ({
   factsOf,
   isVerified,
 }: Pick<MarketplaceDeps, 'factsOf' | 'isVerified'>): LedgerListener => ({
+  types: listingTypes,
   async inTransaction(tx, events) {
-    const changed = events.filter(({ type }) => agentChanges.has(type)).map(({ agentId }) => agentId);
-    if (changed.length === 0) return;
-    const listed = await lockListingsOf(tx, changed);
+    const listed = await lockListingsOf(
+      tx,
+      events.map(({ agentId }) => agentId),
+    );
     if (listed.length === 0) return;
     for (const facts of await factsOf(listed, tx))
       await updateAgentFields(tx, facts, await isVerified(facts));

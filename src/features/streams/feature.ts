@@ -4,6 +4,7 @@
  * organization; a repeated message has the same event id.
  */
 
+import { auditEvents, webhookEventOf } from '../../contract/events.ts';
 import { type Broker, streamNames } from '../../kernel/ports/broker.ts';
 import type { Streams, StreamsDeps } from './deps.ts';
 import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
@@ -14,6 +15,7 @@ export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: 
   const streams = streamNames.filter((stream) => brokers[stream]);
   return {
     listener: {
+      types: auditEvents.filter((type) => webhookEventOf(type)),
       async inTransaction(tx, events) {
         const envelopes = events.flatMap((event) => envelopeOf(event) ?? []);
         if (envelopes.length > 0) append(tx, streams, envelopes);

@@ -104,6 +104,10 @@ const invalidations: Readonly<
   'grant.removed': 'grant',
 };
 
+export const invalidatingTypes = (Object.keys(invalidations) as EventType[]).filter(
+  (type) => invalidations[type] !== 'none',
+);
+
 export function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEvent): string[] {
   switch (invalidations[type]) {
     case 'agent':

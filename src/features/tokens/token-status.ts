@@ -17,6 +17,7 @@ import {
   credentialKey,
   grantKey,
   invalidatedKeys,
+  invalidatingTypes,
   localResourceKey,
   organizationKey,
   resourceKey,
@@ -264,7 +265,7 @@ export function createTokenStatuses(deps: {
       await cache.putIfAbsent([[key, cachedOrganization(found)]], readAt);
       return found.organizationStatus === 'active';
     },
-    listener: cache.listener(invalidatedKeys, cacheRevocation),
+    listener: cache.listener(invalidatingTypes, invalidatedKeys, cacheRevocation),
   };
 }
 

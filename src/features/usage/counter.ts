@@ -61,9 +61,9 @@ export function createUsageCounter({
       add(pending, { organizationId, agentId, day: today(clock.now()), metric, quantity });
     },
     listener: {
+      types: ['token.issued'],
       async inTransaction(tx, events) {
-        const issued = events.filter(({ type }) => type === 'token.issued');
-        for (const [time, sameTime] of Map.groupBy(issued, ({ timestamp }) => timestamp)) {
+        for (const [time, sameTime] of Map.groupBy(events, ({ timestamp }) => timestamp)) {
           const limited = sameTime.filter(({ countLater }) => !countLater);
           if (limited.length > 0) countTokens(tx, time, limited);
           if (limited.length === sameTime.length) continue;

@@ -2,6 +2,7 @@
  * Counts the tokens of organizations without limits. The transaction that issues them stores one row for all of them instead
  * of three counters for each. A loop counts these rows every minute; readers of the counters count them first.
  */
+import type { EventType } from '../../contract/events.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
@@ -19,11 +20,11 @@ export interface DeferredCounts {
 }
 
 /** Every change of a plan or of an organization's own limit is one of these, a change by a payment too. */
-const planChanges: ReadonlySet<string> = new Set([
+const planChanges: readonly EventType[] = [
   'organization.updated',
   'organization.suspended',
   'organization.reactivated',
-]);
+];
 
 export function createDeferredCounts({ db }: Pick<UsageDeps, 'db'>): DeferredCounts {
   const countIn = async (tx: Tx): Promise<boolean> => {
@@ -56,8 +57,8 @@ export function createDeferredCounts({ db }: Pick<UsageDeps, 'db'>): DeferredCou
         if (!isTemporary(error)) throw error;
       }),
     planListener: {
-      async inTransaction(tx, events) {
-        if (!events.some(({ type }) => planChanges.has(type))) return;
+      types: planChanges,
+      async inTransaction(tx) {
         while (await countIn(tx));
       },
     },

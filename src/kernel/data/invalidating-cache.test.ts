@@ -27,7 +27,7 @@ const start = () => {
     set: (key, value, options) => whenAvailable(() => store.set(key, value, options)),
   };
   const cache = createInvalidatingCache({ kv, clock, metrics: createMetrics() });
-  const listener = cache.listener(({ agentId }) => [agentId]);
+  const listener = cache.listener(['agent.updated'], ({ agentId }) => [agentId]);
   return {
     cache,
     store,
@@ -141,6 +141,7 @@ describe('a committed change', () => {
     const t = start();
     const afterwards: string[] = [];
     const { afterCommit } = t.cache.listener(
+      ['agent.updated'],
       ({ agentId }) => [agentId],
       ({ agentId }) => afterwards.push(agentId),
     );

@@ -6,6 +6,8 @@
  * PostgreSQL. A missing key never means "unchanged": a store that was flushed, or evicts keys, costs queries and never
  * brings back an old value.
  */
+
+import type { EventType } from '../../contract/events.ts';
 import type { Clock } from '../clock.ts';
 import type { Loop } from '../concurrency/loops.ts';
 import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
@@ -51,6 +53,7 @@ export interface InvalidatingCache {
    * the invalidation or is unavailable.
    */
   listener(
+    types: readonly EventType[],
     keysOf: (event: DomainEvent) => readonly string[],
     afterwards?: (event: DomainEvent) => void,
   ): LedgerListener;
@@ -137,7 +140,8 @@ export function createInvalidatingCache(deps: { kv: Kv; clock: Clock; metrics: M
       if (ttlMs > 0) await unlessUnavailable(kv.set(key, serialize({ until, value }), { ttlMs }), undefined);
     },
 
-    listener: (keysOf, afterwards) => ({
+    listener: (types, keysOf, afterwards) => ({
+      types,
       inTransaction: (_, events) => invalidate(events.flatMap(keysOf)),
       /** Once more, for a store that lost the tombstone before the commit. */
       afterCommit(events) {

@@ -21,6 +21,8 @@ const owners: Partial<Record<EventType, (event: DomainEvent) => SessionOwner | u
     isDeepStrictEqual(data.changed, ['name']) ? undefined : { personId: String(data.personId) },
 };
 
+export const sessionTypes = Object.keys(owners) as EventType[];
+
 const actorOf = ({ agentId, ipAddress, userAgent, metadata }: DomainEvent) => ({
   requestId: String(metadata.requestId),
   ipAddress,
@@ -31,6 +33,7 @@ const actorOf = ({ agentId, ipAddress, userAgent, metadata }: DomainEvent) => ({
 });
 
 export const createSessionsListener = ({ endAll }: Pick<Sessions, 'endAll'>): LedgerListener => ({
+  types: sessionTypes,
   async inTransaction(tx, events) {
     for (const event of events) {
       const owner = owners[event.type]?.(event);

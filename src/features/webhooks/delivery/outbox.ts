@@ -1,5 +1,6 @@
 /** The outbox: a ledger listener that writes one row for an event in the event's own transaction, if it has subscribers. */
 
+import { auditEvents, type EventType, webhookEventOf } from '../../../contract/events.ts';
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
@@ -20,6 +21,10 @@ export const createOutboxListener = (
   presence: SubscriberPresence,
   fanOut: FanOut,
 ): LedgerListener => ({
+  types: [
+    ...auditEvents.filter((type) => webhookEventOf(type)),
+    ...(Object.keys(haltedAfter) as EventType[]),
+  ],
   async inTransaction(tx, events) {
     for (const { type, organizationId } of events) {
       const halted = haltedAfter[type];
