@@ -92,6 +92,16 @@ export const auditOnlyEvents = [
   'encryption_key.rotation_ended',
 ] as const;
 
+/** They record a creation whose route reads `Idempotency-Key`. */
+export const idempotentEvents = [
+  'organization.created',
+  'agent.created',
+  'credential.generated',
+  'delegation.created',
+  'resource.created',
+  'webhook.created',
+] as const satisfies EventType[];
+
 /** Sent to a subscription on request, as a test. It is no domain event. */
 export const testEvent = 'webhook.test';
 

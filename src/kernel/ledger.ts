@@ -59,10 +59,11 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
 
   const recordAll: Ledger['recordAll'] = async (tx, candidates) => {
     const now = clock.now();
-    const entries = await limitRefusals(tx, candidates, now);
+    const hasRefusals = candidates.some(({ subject }) => subject.outcome === 'failure');
+    const entries = hasRefusals ? await limitRefusals(tx, candidates, now) : candidates;
     if (entries.length === 0) return;
-    const notSent = await limitRefusalEvents(tx, entries, now);
-    const events = entries.map((entry) => eventOf(entry, now, { isSent: !notSent.has(entry) }));
+    const notSent = hasRefusals ? await limitRefusalEvents(tx, entries, now) : undefined;
+    const events = entries.map((entry) => eventOf(entry, now, { isSent: !notSent?.has(entry) }));
     const deliveries = deliveriesOf(events);
     for (const [listener, own] of deliveries) await listener.inTransaction?.(tx, own);
     for (const [listener, own] of deliveries)

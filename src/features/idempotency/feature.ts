@@ -3,6 +3,7 @@
  * header and repeats the response (kernel/http/input/idempotency.ts); a route opts in by its entry. The key is written by a ledger
  * listener, so that it commits with the change: a request that was killed half way has either created and used its key, or neither.
  */
+import { idempotentEvents } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import { VaultProblem } from '../../kernel/data/vault.ts';
@@ -45,7 +46,7 @@ export function createIdempotency({ db, clock, log, vault }: IdempotencyDeps): I
     },
 
     listener: {
-      types: 'all',
+      types: idempotentEvents,
       async inTransaction(tx, events) {
         for (const { type, idempotencyKey: key, agentId, organizationId, data } of events) {
           if (key?.event !== type) continue;

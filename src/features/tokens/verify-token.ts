@@ -3,9 +3,8 @@
 import { isScope } from '../../contract/scopes.ts';
 import { isLoopback } from '../../kernel/audience.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
-import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { createLru } from '../../kernel/data/lru.ts';
-import { memoize } from '../../kernel/data/memoize.ts';
+import { deepFreeze, memoize } from '../../kernel/data/shared-values.ts';
 import type { Identity } from '../../kernel/http/access/identity.ts';
 import type { GuardDeps } from '../../kernel/http/guard.ts';
 import { anonymous, timeOfUuid } from '../../kernel/ids.ts';

@@ -14,8 +14,8 @@ import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
 import type { DomainEvent, LedgerListener } from '../domain-event.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Kv, unlessUnavailable } from '../ports/kv.ts';
-import { deepFreeze } from './deep-freeze.ts';
 import { createLru } from './lru.ts';
+import { deepFreeze } from './shared-values.ts';
 
 /** How long a value is used: also the longest that a change stays unseen when its keys could not be invalidated. */
 const maxAgeMs = 10_000;

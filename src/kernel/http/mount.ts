@@ -5,8 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCo
 import type { Caller } from '../caller.ts';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { ServedRequests } from '../concurrency/pace.ts';
-import { isDeepFrozen } from '../data/deep-freeze.ts';
-import { memoize } from '../data/memoize.ts';
+import { isDeepFrozen, memoize } from '../data/shared-values.ts';
 import type { RequestContext } from './access/identity.ts';
 import { endSignal } from './connections/end-signal.ts';
 import type { Guard } from './guard.ts';

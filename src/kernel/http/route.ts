@@ -5,7 +5,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { PolicyAction } from '../../contract/actions.ts';
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
-import type { EventType } from '../../contract/events.ts';
+import type { idempotentEvents } from '../../contract/events.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Caller, Origin } from '../caller.ts';
 import type { PolicyResource } from '../policy.ts';
@@ -203,7 +203,11 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
    * Reads `Idempotency-Key` (kernel/http/input/idempotency.ts). The event records the creation, and its field `idField` has the id of the
    * created row; `secret`: the response has a secret, which is stored only encrypted.
    */
-  readonly idempotent?: { readonly event: EventType; readonly idField: string; readonly secret?: true };
+  readonly idempotent?: {
+    readonly event: (typeof idempotentEvents)[number];
+    readonly idField: string;
+    readonly secret?: true;
+  };
   /** Content type of the success response when it is not JSON. */
   readonly produces?: string;
   /** Further content types that the handler may set. */

@@ -7,7 +7,7 @@ import { routeAt as at, startHttp } from '../../../test/support/bare-http.ts';
 import { startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
 import Type from '../../contract/json-schema.ts';
-import { deepFreeze } from '../data/deep-freeze.ts';
+import { deepFreeze } from '../data/shared-values.ts';
 import type { HttpDeps } from './server.ts';
 
 const logs: string[] = [];

@@ -2,7 +2,7 @@
  * Client authentication for the guard: of a resource server that introspects with its own credentials (RFC 7662 §2.1). The status of
  * the credential is the one that tokens depend on, so a revoked or rotated secret is refused at once on every node.
  */
-import { memoize } from '../../../kernel/data/memoize.ts';
+import { memoize } from '../../../kernel/data/shared-values.ts';
 import type { Identity, TokenRefusal } from '../../../kernel/http/access/identity.ts';
 import type { GuardDeps } from '../../../kernel/http/guard.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';

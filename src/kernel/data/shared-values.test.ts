@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deepFreeze, isDeepFrozen } from './deep-freeze.ts';
-import { memoize } from './memoize.ts';
+import { deepFreeze, isDeepFrozen, memoize } from './shared-values.ts';
 
 describe('deepFreeze', () => {
   it('freezes every level of a value', () => {
