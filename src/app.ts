@@ -2,6 +2,7 @@
  * The composition root: opens the adapters, makes the features, hands each the functions it needs of the others, and collects
  * their routes and loops. Read it top to bottom; composition/ has the parts, and nothing else knows every feature.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -11,7 +12,7 @@ import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
-import type { Console } from './features/console/deps.ts';
+import type { Console } from './features/console/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';

@@ -1,8 +1,7 @@
 /** The console: its sessions, links and files. */
 import { fileURLToPath } from 'node:url';
 import { createConsoleFiles } from '../adapters/console-files.ts';
-import type { Console } from '../features/console/deps.ts';
-import { createConsole } from '../features/console/feature.ts';
+import { type Console, createConsole } from '../features/console/feature.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 import type { Issuance } from './issuance.ts';

@@ -4,18 +4,16 @@
  */
 import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
 import { createAccess } from '../features/access/feature.ts';
-import type { Delegations } from '../features/delegation/deps.ts';
-import { createDelegations } from '../features/delegation/feature.ts';
+import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
-import type { Tokens } from '../features/tokens/deps.ts';
-import { createTokens } from '../features/tokens/feature.ts';
-import type { WorkloadIdentity } from '../features/workload-identity/deps.ts';
+import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   clientRefusalCodes,
   createWorkloadIdentity,
   findPolicyPower,
   grantRefusalCodes,
+  type WorkloadIdentity,
 } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';

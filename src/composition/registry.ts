@@ -1,17 +1,15 @@
 /** The registry: organizations, agents, their credentials and grants, resources, identity documents and listings, and the policy engine that guards them. */
+
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
 import type { PolicyAction } from '../contract/actions.ts';
-import type { Agents } from '../features/agents/deps.ts';
-import { createAgents } from '../features/agents/feature.ts';
+import { type Agents, createAgents } from '../features/agents/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
-import type { Marketplace } from '../features/marketplace/deps.ts';
-import { createMarketplace } from '../features/marketplace/feature.ts';
-import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
-import { createOrganizations } from '../features/organizations/feature.ts';
+import { createMarketplace, type Marketplace } from '../features/marketplace/feature.ts';
+import { createOrganizations, type Organizations } from '../features/organizations/feature.ts';
+import type { ImpersonationTarget } from '../features/organizations/service.ts';
 import { createPeople } from '../features/people/feature.ts';
-import type { Resources } from '../features/resources/deps.ts';
-import { createResources } from '../features/resources/feature.ts';
+import { createResources, type Resources } from '../features/resources/feature.ts';
 import { findPolicyPower } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Tx } from '../kernel/data/db.ts';

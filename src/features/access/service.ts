@@ -1,8 +1,13 @@
+import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Role } from '../../kernel/policy.ts';
 import { grantedScopes } from '../../kernel/ports/resources.ts';
-import type { AccessDeps, AccessService } from './deps.ts';
-import { maxEntries, type PolicyAccess } from './schema.ts';
+import type { AccessDeps } from './feature.ts';
+import { type AgentAccess, maxEntries, type PolicyAccess } from './schema.ts';
+
+export interface AccessService {
+  get(caller: Caller, agentId: string): Promise<AgentAccess>;
+}
 
 const nothing = { role: null, own: [], grants: [], delegated: [], trustPolicies: [], truncated: false };
 

@@ -3,11 +3,21 @@
  * which the usage feature writes. So the cost of a response does not grow with the number of tokens.
  */
 
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { open, type RouteEntry } from '../../kernel/http/route.ts';
-import type { AnalyticsDeps } from './deps.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
+
+export interface AnalyticsDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Counts the issued tokens that are not in the counters yet. */
+  countIssued(): Promise<void>;
+  /** When false, every route answers 404. */
+  readonly enabled: boolean;
+}
 
 export function createAnalytics(deps: AnalyticsDeps): { readonly routes: readonly RouteEntry[] } {
   const routes = analyticsRoutes(createAnalyticsService(deps));

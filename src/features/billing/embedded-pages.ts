@@ -1,12 +1,13 @@
 /** The pages of the embedded provider. The token in the URL authorizes: its bearer may view the page and confirm once. */
+
 import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { PaidTier } from '../../kernel/ports/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import type { OrganizationSummary } from './deps.ts';
 import { isAbove } from './event-decision.ts';
+import type { OrganizationSummary } from './feature.ts';
 import { checkoutPage, confirmedPage, portalPage } from './pages.ts';
 import type { BillingService, BillingServiceDeps } from './service.ts';
 import { findSession, markSessionUsed, type StoredSession } from './sessions-store.ts';

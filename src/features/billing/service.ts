@@ -15,9 +15,9 @@ import {
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
 import type { ApplyEvent } from './apply-event.ts';
-import type { BillingDeps, OrganizationSummary } from './deps.ts';
 import { type EmbeddedProvider, renewedPeriodEnd, type SignedEvent } from './embedded.ts';
 import { grantedTierOf, isAbove } from './event-decision.ts';
+import type { BillingDeps, OrganizationSummary } from './feature.ts';
 import type { Checkout, Outcome, Portal, Subscription } from './schema.ts';
 import { closeOpenCheckouts, insertSession, type StoredSession } from './sessions-store.ts';
 import { findSubscription, type StoredSubscription, saveSubscription } from './store.ts';

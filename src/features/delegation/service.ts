@@ -17,7 +17,7 @@ import {
 } from './chain.ts';
 import { type CreateDelegation, createCreateDelegation } from './create.ts';
 import { createDelegationTokens } from './delegation-token.ts';
-import type { DelegationDeps, Delegations } from './deps.ts';
+import type { DelegationDeps, Delegations } from './feature.ts';
 import type {
   DelegationChain,
   DelegationQuery,
@@ -35,6 +35,16 @@ import {
   revokeChainsOfPolicy,
 } from './store.ts';
 import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
+
+export interface ReceivedDelegation {
+  readonly chainId: string;
+  readonly subjectId: string;
+  readonly delegatorId: string;
+  /** Our own issuer for our own API. */
+  readonly audiences: string[];
+  readonly scopes: string[];
+  readonly expiresAt: string;
+}
 
 export interface DelegationService extends Pick<Delegations, 'listReceived' | 'endOfPolicy'> {
   readonly create: CreateDelegation;

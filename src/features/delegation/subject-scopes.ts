@@ -1,9 +1,10 @@
 /** The scopes that the subject of a chain may hold now, which depend on the audience: our own API, or a registered resource. */
+
 import { delegableScopes } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { audienceScopesOf, type NoAudienceScopes } from '../../kernel/ports/resources.ts';
 import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
-import type { ChainAgent, DelegationDeps } from './deps.ts';
+import type { ChainAgent, DelegationDeps } from './feature.ts';
 
 export interface SubjectScopes {
   readonly scopes: readonly string[];

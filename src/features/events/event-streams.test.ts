@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import type { AccessCheck } from '../../kernel/http/route.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
-import type { FeedEntry } from './deps.ts';
 import { createEventStreams } from './event-streams.ts';
+import type { FeedEntry } from './feature.ts';
 
 const log = createLog({ level: 'silent' });
 const organizationId = '00000000-0000-7000-8000-000000000001';

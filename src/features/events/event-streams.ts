@@ -3,9 +3,10 @@
  * a position and no queue, so a client that reads slowly costs no memory. It takes the events of the last poll, or, when it is
  * further behind, reads a page of its own.
  */
+
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { AccessCheck } from '../../kernel/http/route.ts';
-import type { EventStreamDeps, Position } from './deps.ts';
+import type { EventStreamDeps, Position } from './feature.ts';
 import { endText, heartbeatText, type Message, messageOf, openingText, positionId } from './messages.ts';
 
 export interface Subscription {

@@ -1,5 +1,6 @@
 /** The text of server-sent events (WHATWG HTML, section 9.2), and the positions in their `id`. */
-import type { FeedEntry, Position } from './deps.ts';
+
+import type { FeedEntry, Position } from './feature.ts';
 
 /** An entry with its text, which all streams of the organization share. */
 export interface Message extends Position {

@@ -12,7 +12,7 @@ import {
   urlProblem,
   type VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
-import type { FederationDeps } from './deps.ts';
+import type { FederationDeps } from './feature.ts';
 import type { NewPartner, Partner, PartnerChange, PartnerToken, Verification } from './schema.ts';
 import {
   deletePartner,

@@ -3,13 +3,36 @@
  * header and repeats the response (kernel/http/input/idempotency.ts); a route opts in by its entry. The key is written by a ledger
  * listener, so that it commits with the change: a request that was killed half way has either created and used its key, or neither.
  */
+
 import { limits } from '../../contract/limits.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import { VaultProblem } from '../../kernel/data/vault.ts';
-import { type IdempotencyKey, IdempotencyKeyTaken } from '../../kernel/ports/idempotency.ts';
-import type { Idempotency, IdempotencyDeps } from './deps.ts';
+import { type Vault, VaultProblem } from '../../kernel/data/vault.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import {
+  type IdempotencyKey,
+  type IdempotencyKeys,
+  IdempotencyKeyTaken,
+} from '../../kernel/ports/idempotency.ts';
 import { ownerOf } from './owner.ts';
 import { deleteKeys, findKey, insertKey, updateResponse } from './store.ts';
+
+export interface IdempotencyDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly vault: Vault;
+}
+
+export interface Idempotency {
+  readonly keys: IdempotencyKeys;
+  /** Writes the key in the transaction of the change. */
+  readonly listener: LedgerListener;
+  readonly loops: readonly Loop[];
+}
 
 const recentMs = 5_000;
 const lifetimeMs = limits.idempotencyHours * 3_600_000;

@@ -1,7 +1,8 @@
 /** What runs here: keys, versions and settings, without secrets. */
+
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import type { AuditEvidence, InstanceDeps } from './deps.ts';
+import type { AuditEvidence, InstanceDeps } from './feature.ts';
 import type { InstanceState } from './schema.ts';
 
 type SigningKey = InstanceState['signingKeys'][number];

@@ -6,7 +6,7 @@ import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { urlProblem } from '../../kernel/ports/external-tokens.ts';
-import type { ListedAgent, MarketplaceDeps } from './deps.ts';
+import type { ListedAgent, MarketplaceDeps } from './feature.ts';
 import {
   type Listing,
   type ListingChange,

@@ -2,16 +2,17 @@
  * The people of an organization. Every change locks the organization first, then the agents concerned: the changes of one organization are
  * serialized, and a person never gets more power than the caller could give to an agent by a credential.
  */
+
 import { limits } from '../../contract/limits.ts';
-import type { Actor, Caller } from '../../kernel/caller.ts';
+import type { Actor, Caller, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { providerAddressProblem } from '../../kernel/ports/openid-provider.ts';
-import type { PeopleDeps, PeopleService, PeopleSignIn, PersonAgent } from './deps.ts';
-import type { Person, PersonChange, PersonParams } from './schema.ts';
+import type { PeopleDeps, PersonAgent } from './feature.ts';
+import type { NewPerson, PeopleQuery, Person, PersonChange, PersonParams, PersonRole } from './schema.ts';
 import {
   countPeople,
   deletePerson,
@@ -23,6 +24,40 @@ import {
   updateLastSignIn,
   updatePerson,
 } from './store.ts';
+
+export interface PeopleService {
+  list(caller: Caller, orgId: string, query: PeopleQuery): Promise<Page<Person>>;
+  invite(caller: Caller, orgId: string, wanted: NewPerson): Promise<Person>;
+  update(caller: Caller, person: PersonParams, change: PersonChange): Promise<Person>;
+  remove(caller: Caller, person: PersonParams): Promise<void>;
+}
+
+/** An invitation of a person whom the provider has identified. */
+export interface Invitation {
+  readonly personId: string;
+  readonly name: string;
+  readonly role: PersonRole;
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  /** Unlike the name, no other organization has it. */
+  readonly organizationSlug: string;
+  /** The person has never signed in by this invitation. */
+  readonly firstVisit: boolean;
+  /** The agent and the organization are active. */
+  readonly usable: boolean;
+}
+
+export type SignedInPerson = Pick<Person, 'personId' | 'name' | 'role' | 'agentId' | 'organizationId'>;
+
+export interface PeopleSignIn {
+  /** All invitations of the person, at most 100, by the names of the organizations. */
+  findInvitations(db: Queryable, issuer: string, subject: string): Promise<Invitation[]>;
+  /** The person as of now, locked until the transaction ends; undefined when the person was removed. */
+  recordSignIn(tx: Tx, personId: string): Promise<SignedInPerson | undefined>;
+  /** Deletes an invitation that the person has never used, and records it. False when there is none any more. */
+  decline(origin: Origin, invitation: Pick<Invitation, 'organizationId' | 'personId'>): Promise<boolean>;
+}
 
 export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSignIn {
   const { db, clock, ids, ledger, lockOrganization, organizationFor, lockAgent, refuseImpersonation } = deps;

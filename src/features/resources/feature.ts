@@ -4,19 +4,70 @@
  * writes. A grant never exceeds its resource or share: a change that narrows either narrows the grants in the same transaction. The
  * tokens feature issues the tokens.
  */
-import { resourceClaims } from '../../kernel/ports/resources.ts';
+
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { MayGrant, RequirePermission, Role } from '../../kernel/policy.ts';
+import type { Outbound } from '../../kernel/ports/outbound.ts';
+import { type ResourceAccess, resourceClaims } from '../../kernel/ports/resources.ts';
+import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
 import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import { compareGrants, findAgentGrant, findAgentGrants, findGrantsCarrying } from './access-store.ts';
-import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule, createRefusalRecorder, createRevocation, mayGrantAll } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
+import type { IdentifierMode } from './identifier.ts';
 import { resourceRoutes } from './routes.ts';
+import type { Grant } from './schema.ts';
 import { createResourceService } from './service.ts';
 import { createReceivedShareService } from './shares/received-shares.ts';
 import { shareRoutes } from './shares/share-routes.ts';
 import { createShareService } from './shares/shares.ts';
 import { createVerificationService } from './verification.ts';
+
+export interface GrantedAgent {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly status: 'active' | 'suspended' | 'decommissioned';
+}
+
+export interface ResourceDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly issuer: string;
+  /** Whether the owner of a resource must prove the host of its identifier. */
+  readonly resourceIdentifiers: IdentifierMode;
+  /** Asks the host of an identifier for its proof. */
+  readonly outbound: Outbound;
+  readonly requirePermission: RequirePermission;
+  /** Locks the organization until the transaction ends, so that concurrent requests cannot exceed its limit of resources. */
+  lockOrganization(tx: Tx, organizationId: string): Promise<object | undefined>;
+  /** Undefined when there is no such organization. */
+  organizationOf(db: Queryable, organizationId: string): Promise<{ status: string } | undefined>;
+  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
+  agentFor(caller: Caller, agentId: string): Promise<GrantedAgent>;
+  /** The agent for a change of its grants, locked until the transaction ends; refuses as above. */
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<GrantedAgent>;
+  /** The caller's role in its own organization. */
+  roleOf(caller: Caller, within: Queryable): Promise<Role>;
+  readonly mayGrant: MayGrant;
+  readonly findPolicyPower: FindPolicyPower;
+  /** Records that the policies do not let the caller grant. */
+  recordRefusal(caller: Caller, action: 'resources:grant'): Promise<void>;
+}
+
+export interface Resources {
+  readonly routes: readonly RouteEntry[];
+  readonly access: ResourceAccess;
+  /** The grants of an agent, newest first. */
+  listGrants(agentId: string, limit: number): Promise<Grant[]>;
+}
 
 export function createResources(deps: ResourceDeps): Resources {
   const refuseGranting = createGrantingRule(deps);

@@ -1,9 +1,21 @@
-import { type LimitType, limitTypes } from '../../contract/limits.ts';
+import { type LimitType, limitTypes, type PlanTier } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { CallQuota, PlanUsage, TierDeps } from './deps.ts';
+import type { CallQuota } from './call-quota.ts';
+import type { TierDeps } from './feature.ts';
 import { limitsOf, resetOf } from './limits.ts';
 import type { Checkout, PaidTier, TierStatus } from './schema.ts';
+
+export interface PlanUsage {
+  readonly tier: PlanTier;
+  readonly limits: {
+    limitType: LimitType;
+    limit: number;
+    used: number;
+    remaining: number;
+    resetsAt: string | null;
+  }[];
+}
 
 export interface TierService {
   status(caller: Caller): Promise<TierStatus>;

@@ -5,8 +5,8 @@ import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken } from '../../kernel/ports/grant.ts';
 import { type AudienceScopes, audienceScopes, type ResourceClaim } from '../../kernel/ports/resources.ts';
 import { scopesEpoch } from './access-token-claims.ts';
-import type { TokenDeps } from './deps.ts';
 import type { ResourceContents, TokenContents } from './draft-token.ts';
+import type { TokenDeps } from './feature.ts';
 import {
   type AgentStatus,
   type ClientStatus,

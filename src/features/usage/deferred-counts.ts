@@ -2,12 +2,13 @@
  * Counts the tokens of organizations without limits. The transaction that issues them stores one row for all of them instead
  * of three counters for each. A loop counts these rows every minute; readers of the counters count them first.
  */
+
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import { countChunk, hasUncounted } from './deferred-counts-store.ts';
-import type { UsageDeps } from './deps.ts';
+import type { UsageDeps } from './feature.ts';
 
 export interface DeferredCounts {
   /** Counts all tokens that were issued before the call. */

@@ -1,10 +1,12 @@
 /** One-time links: a client that has a token opens the console in a browser, without typing a secret. */
+
 import { limits } from '../../../contract/limits.ts';
 import type { Caller } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
-import type { Console, ConsoleDeps, Sessions } from '../deps.ts';
+import type { Console, ConsoleDeps } from '../feature.ts';
 import type { Link } from '../schema.ts';
+import type { Sessions } from '../sessions/service.ts';
 import { insertLink, type StoredLink } from './store.ts';
 
 export interface LinkService extends Pick<Console, 'linkFor'> {

@@ -1,4 +1,5 @@
 /** Signing in by client id and secret, by the code of a one-time link, or by a code for the command line. */
+
 import type { Origin } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
@@ -7,10 +8,10 @@ import { isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import { codePrefix } from '../codes/service.ts';
 import { findCode, takeCode } from '../codes/store.ts';
-import type { ConsoleDeps, Sessions, SignInEligibility, SignInMethod } from '../deps.ts';
+import type { ConsoleDeps, SignInEligibility } from '../feature.ts';
 import { findLink, hasActiveCredential, type StoredLink, takeLink } from '../links/store.ts';
 import type { SignIn } from '../schema.ts';
-import { personOf, timesAt } from './service.ts';
+import { personOf, type Sessions, type SignInMethod, timesAt } from './service.ts';
 import { lockSession } from './store.ts';
 
 export interface SignInRequest {

@@ -2,13 +2,14 @@
  * Client authentication for the guard: of a resource server that introspects with its own credentials (RFC 7662 §2.1). The status of
  * the credential is the one that tokens depend on, so a revoked or rotated secret is refused at once on every node.
  */
+
 import { memoize } from '../../../kernel/data/memoize.ts';
 import type { Identity, TokenRefusal } from '../../../kernel/http/access/identity.ts';
 import type { GuardDeps } from '../../../kernel/http/guard.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { hashOf } from '../../../kernel/secrets.ts';
-import type { TokenDeps } from '../deps.ts';
+import type { TokenDeps } from '../feature.ts';
 import { scopeLimit } from '../scope-limit.ts';
 import { findAgentStatuses, insertAssertions } from '../store.ts';
 import { statusQuery, type TokenStatus } from '../token-status.ts';

@@ -1,7 +1,8 @@
 /** Applies the token quotas of the plans, in the order of the requests. */
+
 import type { Tx } from '../../../kernel/data/db.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { PlanLimit, TokenDeps } from '../deps.ts';
+import type { PlanLimit, TokenDeps } from '../feature.ts';
 import type { Authorization } from './authorize.ts';
 import { refusal } from './decision.ts';
 

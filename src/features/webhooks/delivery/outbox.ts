@@ -3,7 +3,7 @@
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
-import type { SubscriberPresence } from '../deps.ts';
+import type { SubscriberPresence } from '../subscriptions/presence.ts';
 import { haltSubscriptions } from '../subscriptions/store.ts';
 import type { FanOut } from './fan-out.ts';
 import { append } from './outbox-store.ts';

@@ -1,11 +1,13 @@
 /** The scopes that a trust policy gives for the audience of a request. */
+
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import { audienceScopesOf, type NoAudienceScopes } from '../../../kernel/ports/resources.ts';
-import type { RefusalCodes, WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
+import type { RefusalCodes } from './request.ts';
 
 export interface TargetScopes {
   readonly scopes: readonly string[];

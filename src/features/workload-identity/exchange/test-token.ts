@@ -1,8 +1,9 @@
 /** Dry run of a policy against a token: every check with its expected and actual value. Issues nothing, marks nothing as used. */
+
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { check, checksOf } from '../policies/match.ts';
 import { heldScopes } from '../policies/resource-entries.ts';
 import { findPolicy } from '../policies/store.ts';

@@ -1,9 +1,10 @@
 /** The registered resources that a trust policy names, and the scopes that it gives of each. */
+
 import { audienceOf } from '../../../kernel/audience.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import { grantedScopes } from '../../../kernel/ports/resources.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import type { PolicyResource, TrustPolicy } from '../schema.ts';
 
 export const entryOf = (

@@ -8,7 +8,7 @@ import { fail } from '../../../kernel/fail.ts';
 import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { refuseOwnAgent } from '../../../kernel/provisioned-proofs.ts';
-import type { PolicyAgent, WorkloadIdentityDeps } from '../deps.ts';
+import type { PolicyAgent, WorkloadIdentityDeps } from '../feature.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
 import { policyKeysOf } from './lookup-keys.ts';
 import { defaultIssuer } from './presets.ts';
