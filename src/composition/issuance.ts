@@ -45,14 +45,12 @@ export function createIssuance(
   };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
 
-  const { unregisteredResources } = config;
-  const { findGrant, findGrants } = registry.resources.access;
-  const resources = { findGrant, unregisteredResources };
+  const resources = registry.resources.access;
 
   const delegations: Delegations = createDelegations({
     ...shared,
     ...resources,
-    findGrants,
+    unregisteredResources: config.unregisteredResources,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
     verifyAccessToken: async (token) => tokens.verify(token),
     findAgents: agents.findAll,
@@ -65,11 +63,11 @@ export function createIssuance(
   const grants = [delegations.grant];
   const tokens: Tokens = createTokens({
     ...exchanging,
+    ...resources,
     assertions: createAssertions(clock),
     statuses,
     isAdmin,
     grants,
-    unregisteredResources: config.unregisteredResources,
     resourceIdentifiers: config.resourceIdentifiers,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
@@ -96,6 +94,7 @@ export function createIssuance(
     lockEligibility: tokens.lockEligibility,
     findEligibility: tokens.findEligibility,
     lockAgent: agents.lock,
+    refuseOwnAgent: events.provisionedProofs.refuseOwnAgent,
     refuseImpersonation,
     endDelegationsOf: delegations.endOfPolicy,
     roleOf: organizations.roleOf,
@@ -105,7 +104,8 @@ export function createIssuance(
     findEligibility: (agentId) => tokens.findEligibility(db, agentId),
     roleOf: organizations.roleOf,
     listGrants: registry.resources.listGrants,
-    findGrants: (queries) => findGrants(db, queries),
+    findGrants: (queries) => resources.findGrants(db, queries),
+    grantedScopes: resources.grantedScopes,
     listReceivedDelegations: delegations.listReceived,
     listActivePolicies: workloads.listActivePolicies,
   });

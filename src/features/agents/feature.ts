@@ -4,19 +4,20 @@
  */
 
 import type { Scope } from '../../contract/scopes.ts';
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Tx } from '../../kernel/data/db.ts';
-import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
+import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { CredentialService } from '../credentials/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { ResourceAccess } from '../resources/access.ts';
 import { createEmailIndexLoop } from './email-index-store.ts';
 import { agentRoutes } from './routes.ts';
-import type { Agent, PublicJwk } from './schema.ts';
-import { type AgentService, createAgentService } from './service.ts';
+import type { PublicJwk } from './schema.ts';
+import { createAgentService } from './service.ts';
 
 export { invalidateAgents } from './agent-cache.ts';
 export { dropGlobalEmailIndex } from './email-index-store.ts';
@@ -31,33 +32,22 @@ export interface AgentDeps {
   readonly multiTenant: boolean;
   /** For agents that are created without `allowedScopes`, within what the creator may grant. */
   readonly defaultScopes: readonly Scope[];
-  /** The organization's plan, locked until the transaction ends; undefined when the organization does not exist. */
-  lockOrganization(
-    tx: Tx,
-    organizationId: string,
-  ): Promise<{ planTier: string; maxAgents: number } | undefined>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
-  /** FORBIDDEN unless the caller may vouch for fields that the agent's tokens for resources carry. */
-  refuseClaimChange(tx: Tx, caller: Caller, agent: Agent, fields: readonly string[]): Promise<void>;
-  /** Revokes every credential of an agent. */
-  revokeCredentialsOf(tx: Tx, agentId: string): Promise<void>;
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly refuseClaimChange: ResourceAccess['refuseClaimChange'];
+  readonly revokeCredentialsOf: CredentialService['revokeAllOf'];
   /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */
   readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;
 }
 
-export interface Agents extends AgentService {
-  get(caller: Caller, agentId: string): Promise<Agent>;
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-}
-
-export function createAgents(deps: AgentDeps): Agents {
+export function createAgents(deps: AgentDeps) {
   const service = createAgentService(deps);
   return {
     ...service,
-    get: async (caller, agentId) => service.get(caller, agentId),
     routes: agentRoutes(service),
     loops: deps.multiTenant ? [createEmailIndexLoop(deps)] : [],
   };
 }
+
+export type Agents = ReturnType<typeof createAgents>;

@@ -10,7 +10,6 @@ import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import { createAgentCache } from './agent-cache.ts';
 import type { AgentDeps } from './feature.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
@@ -81,6 +80,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     refuseClaimChange,
     revokeCredentialsOf,
     readPublicKey,
+    refuseOwnAgent,
   } = deps;
 
   const findAgent = createBatcher({

@@ -7,19 +7,19 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { open, type RouteEntry } from '../../kernel/http/route.ts';
+import type { Usage } from '../usage/feature.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
 
 export interface AnalyticsDeps {
   readonly db: Db;
   readonly clock: Clock;
-  /** Counts the issued tokens that are not in the counters yet. */
-  countIssued(): Promise<void>;
+  readonly countIssued: Usage['countIssued'];
   /** When false, every route answers 404. */
   readonly enabled: boolean;
 }
 
-export function createAnalytics(deps: AnalyticsDeps): { readonly routes: readonly RouteEntry[] } {
+export function createAnalytics(deps: AnalyticsDeps) {
   const routes = analyticsRoutes(createAnalyticsService(deps));
   return { routes: deps.enabled ? routes : routes.map(switchedOff) };
 }

@@ -16,6 +16,7 @@ import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
+import { takeSnapshot } from './chain/evidence-store.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { findFirstUse, readKeys } from './chain/keys/keys-store.ts';
@@ -45,7 +46,6 @@ import {
 import { createProofService } from './proof/service.ts';
 import { auditRoutes } from './routes.ts';
 import { findOrganizations } from './verify/completeness-store.ts';
-import { takeSnapshot } from './verify/evidence-store.ts';
 import { checkExternalCheckpoint, type ExternalCheckpoint } from './verify/external-checkpoint.ts';
 import { createIntegrity, type Integrity } from './verify/integrity.ts';
 import { createVerificationService } from './verify/service.ts';
@@ -120,7 +120,7 @@ export function createAudit(deps: AuditDeps): Audit {
     treeHeads,
     treeLeaves,
     integrity,
-    partitions,
+    ensurePartition: partitions.ensureFor,
     unlinked,
   });
   const { drain } = sequencer;

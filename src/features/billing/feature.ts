@@ -4,23 +4,19 @@
  * feature enforces it. The payment provider is Stripe (adapters/stripe/stripe.ts) or the embedded one, which takes no money.
  */
 
-import type { PlanTier } from '../../contract/limits.ts';
-import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
 import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/ports/payments.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createApplyEvent } from './apply-event.ts';
 import { createEmbeddedProvider, embeddedPrices, embeddedSecret } from './embedded.ts';
 import { createEmbeddedPages } from './embedded-pages.ts';
 import { billingLoops } from './loops.ts';
 import { billingRoutes } from './routes.ts';
-import type { Checkout } from './schema.ts';
 import { createBillingService } from './service.ts';
 
 export interface BillingDeps {
@@ -30,31 +26,10 @@ export interface BillingDeps {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly requirePermission: RequirePermission;
-  readonly organizations: OrganizationPorts;
-}
-
-export interface OrganizationPorts {
-  /** Undefined when it is unknown. */
-  describe(db: Queryable, organizationId: string): Promise<OrganizationSummary | undefined>;
-  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
-  /** Locks the plan until the transaction ends; undefined when the organization is deleted or unknown. */
-  lockOrganization(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
-  /** Records the change; false when the plan is unchanged. */
-  setPlan(
-    tx: Tx,
-    actor: Actor & { agentId: string },
-    organizationId: string,
-    planTier: PlanTier,
-    metadata: Record<string, unknown>,
-  ): Promise<boolean>;
-}
-
-export interface OrganizationSummary {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly planTier: PlanTier;
-  readonly status: 'active' | 'suspended' | 'deleted';
-  readonly updatedAt: string;
+  readonly organizations: Pick<
+    OrganizationService,
+    'describe' | 'deletedAmong' | 'lockOrganization' | 'setPlan'
+  >;
 }
 
 export interface ProviderOptions {
@@ -70,14 +45,7 @@ export interface ProviderOptions {
   }) => ReadPaymentEvent;
 }
 
-export interface Billing {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  /** Starts the payment of a plan; for `POST /tiers/upgrade`. */
-  checkout(caller: Caller, targetTier: PaidTier): Promise<Checkout>;
-}
-
-export function createBilling(deps: BillingDeps, options: ProviderOptions): Billing {
+export function createBilling(deps: BillingDeps, options: ProviderOptions) {
   const { clock, ids } = deps;
   const secret = embeddedSecret(options.seal);
   const embedded = {
@@ -100,6 +68,9 @@ export function createBilling(deps: BillingDeps, options: ProviderOptions): Bill
   return {
     routes: billingRoutes(service, pages),
     loops: billingLoops(serviceDeps, service),
-    checkout: (caller, targetTier) => service.checkout(caller, targetTier),
+    /** Starts the payment of a plan; for `POST /tiers/upgrade`. */
+    checkout: service.checkout,
   };
 }
+
+export type Billing = ReturnType<typeof createBilling>;

@@ -4,14 +4,13 @@
  * `credentials`, and reads PostgreSQL's catalog and settings. It writes no other table.
  */
 
-import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
+import type { Audit } from '../audit/feature.ts';
+import type { Did } from '../did/feature.ts';
 import { createCards } from './cards.ts';
 import { createControls } from './controls.ts';
 import { createVerificationLoop } from './loops.ts';
@@ -31,21 +30,13 @@ export interface ComplianceDeps {
     readonly rateLimitPerMinute: number;
     readonly dataEncryptionKey: unknown;
   };
-  readonly audit: { of(organizationId: string): Promise<boolean>; everywhere(): Promise<boolean> };
+  readonly audit: Audit['integrity'];
   /** True when the policies refuse an operator's action to an agent without scopes. */
   deniesByDefault(): boolean;
-  readonly identity: {
-    cardOf(facts: CardFacts, issuedAt: string): AgentCard;
-    checkConformance(facts: AgentFacts): Promise<{ verified: boolean; conforms: boolean }>;
-  };
+  readonly identity: Pick<Did, 'cardOf' | 'checkConformance'>;
 }
 
-export interface Compliance {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-}
-
-export function createCompliance(deps: ComplianceDeps): Compliance {
+export function createCompliance(deps: ComplianceDeps) {
   const verification = createVerification(deps);
   return {
     routes: complianceRoutes({

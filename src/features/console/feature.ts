@@ -4,43 +4,31 @@
  * log as the API (kernel/http/access/session-requests.ts).
  */
 
-import type { Scope } from '../../contract/scopes.ts';
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { SessionDeps } from '../../kernel/http/access/session-requests.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
-import type { Role } from '../../kernel/policy.ts';
 import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { CredentialService } from '../credentials/service.ts';
+import type { CredentialUses } from '../credentials/uses.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { PeopleSignIn } from '../people/service.ts';
+import type { Tokens } from '../tokens/feature.ts';
 import { createCodeService } from './codes/service.ts';
 import { createLinkService } from './links/service.ts';
 import { createProviderPurgeLoop } from './oidc/loops.ts';
 import { providerSignInRoutes } from './oidc/routes.ts';
-import { createProviderSignIn, type InvitedPeople } from './oidc/service.ts';
+import { createProviderSignIn } from './oidc/service.ts';
 import { consoleRoutes } from './routes.ts';
-import type { Link } from './schema.ts';
 import { createSessionCookie } from './sessions/cookie.ts';
 import { createSessionsListener } from './sessions/listener.ts';
 import { createPurgeLoop } from './sessions/loops.ts';
-import { createSessionService, type Sessions } from './sessions/service.ts';
+import { createSessionService } from './sessions/service.ts';
 import { createSignIn } from './sessions/sign-in.ts';
 import { type ConsoleFiles, createPages } from './static/pages.ts';
 import { pageRoutes } from './static/routes.ts';
-
-/** The agent that signs in. */
-export interface SignInEligibility {
-  readonly organizationId: string;
-  readonly organizationStatus: 'active' | 'suspended' | 'deleted';
-  /** Why the agent can get no token, and so no session. */
-  readonly problem?: string;
-  readonly scopes: readonly Scope[];
-}
 
 export interface ConsoleSettings {
   /** The public address. It decides whether the cookie is `Secure`. */
@@ -58,32 +46,18 @@ export interface ConsoleDeps {
   readonly recordRefusal: RecordRefusal;
   readonly settings: ConsoleSettings;
   readonly files: ConsoleFiles;
-  /** The credential with which the agent can authenticate now by this secret. */
-  findCredential(db: Queryable, agentId: string, clientSecret: string): Promise<string | undefined>;
-  /** A client has authenticated with this credential. */
-  recordUse(credentialId: string): void;
-  /** Undefined when the agent does not exist. */
-  findEligibility(db: Queryable, agentId: string): Promise<SignInEligibility | undefined>;
-  /** The same; it does not change until the transaction ends. */
-  lockEligibility(tx: Tx, agentId: string): Promise<SignInEligibility | undefined>;
-  roleOf(caller: Caller): Promise<Role>;
+  readonly findCredential: CredentialService['findBySecret'];
+  readonly recordUse: CredentialUses['recordUse'];
+  readonly findEligibility: Tokens['findEligibility'];
+  readonly lockEligibility: Tokens['lockEligibility'];
+  readonly roleOf: OrganizationService['roleOf'];
   readonly log: Log;
   /** The OpenID provider; undefined when none is configured. */
   readonly provider: OpenIdProvider | undefined;
-  readonly people: InvitedPeople;
+  readonly people: PeopleSignIn;
 }
 
-export interface Console extends Pick<SessionDeps, 'authenticateSession' | 'explainNoSession'> {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  readonly sessions: Sessions;
-  /** Ends sessions and links with their credential, agent or organization. */
-  readonly listener: LedgerListener;
-  /** A one-time link for a client, for `countersign dev`. Undefined when the secret is wrong or cookies would not be safe. */
-  linkFor(clientId: string, clientSecret: string): Promise<Link | undefined>;
-}
-
-export function createConsole(deps: ConsoleDeps): Console {
+export function createConsole(deps: ConsoleDeps) {
   const cookie = createSessionCookie(deps.settings.baseUrl);
   const sessions = createSessionService(deps, cookie);
   const links = createLinkService(deps, sessions);
@@ -98,7 +72,10 @@ export function createConsole(deps: ConsoleDeps): Console {
     sessions,
     authenticateSession: sessions.authenticateSession,
     explainNoSession: sessions.explainNoSession,
+    /** Ends sessions and links with their credential, agent or organization. */
     listener: createSessionsListener(sessions),
     linkFor: links.linkFor,
   };
 }
+
+export type Console = ReturnType<typeof createConsole>;

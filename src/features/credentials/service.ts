@@ -6,7 +6,8 @@ import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
-import type { CredentialAgent, CredentialDeps } from './feature.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { CredentialDeps } from './feature.ts';
 import type {
   Credential,
   CredentialQuery,
@@ -41,7 +42,7 @@ export interface CredentialService {
   issue(
     tx: Tx,
     actor: Actor,
-    agent: CredentialAgent,
+    agent: Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>,
     wanted: Pick<Credential, 'expiresAt' | 'name'>,
   ): Promise<CredentialWithSecret>;
   /** Whether the agent can authenticate with this secret now. `dev` checks the secret that it has stored. */
@@ -66,7 +67,11 @@ export function createCredentialService(
     tx: Tx,
     actor: Actor,
     event: EventType,
-    { organizationId, agentId, allowedScopes: scopes }: CredentialAgent,
+    {
+      organizationId,
+      agentId,
+      allowedScopes: scopes,
+    }: Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>,
     { credentialId, expiresAt }: Credential,
   ) =>
     ledger.record(tx, actor, event, {

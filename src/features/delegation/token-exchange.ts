@@ -3,7 +3,7 @@
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AuthorizedToken, Grant, GrantRequest } from '../../kernel/ports/grant.ts';
+import type { AuthorizedToken, Grant, GrantRequest } from '../tokens/grant.ts';
 import { agentsOf, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps } from './feature.ts';

@@ -3,7 +3,6 @@
  * Owns no tables; the documents follow from the issuer's address, the keys and the contract.
  */
 
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import { discoveryRoutes } from './routes.ts';
 
@@ -16,6 +15,6 @@ export interface DiscoveryDeps {
   readonly signer: Pick<Signer, 'publicKeys'>;
 }
 
-export const createDiscovery = (deps: DiscoveryDeps): { routes: readonly RouteEntry[] } => ({
+export const createDiscovery = (deps: DiscoveryDeps) => ({
   routes: discoveryRoutes(deps),
 });

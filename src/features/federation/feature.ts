@@ -6,7 +6,6 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
@@ -27,6 +26,6 @@ export interface FederationDeps {
   readonly allowHttp: boolean;
 }
 
-export const createFederation = (deps: FederationDeps): { routes: readonly RouteEntry[] } => ({
+export const createFederation = (deps: FederationDeps) => ({
   routes: federationRoutes(createFederationService(deps)),
 });

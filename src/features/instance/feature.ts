@@ -5,21 +5,10 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { ShownVariable } from '../../kernel/config/shown-values.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
+import type { Audit } from '../audit/feature.ts';
 import { instanceRoutes } from './routes.ts';
 import { createInstanceService } from './service.ts';
-
-/** The evidence of the audit log, over all organizations. */
-export interface AuditEvidence {
-  /** The keys that have signed the log, newest first. */
-  readonly keys: readonly { readonly keyId: string; readonly time: string }[];
-  /** The newest signature: over the checkpoints of `size` organizations. */
-  readonly treeHead:
-    | { readonly number: number; readonly time: string; readonly size: number; readonly keyId: string }
-    | undefined;
-  readonly linking: 'ok' | 'delayed';
-}
 
 export interface InstanceDeps {
   readonly clock: Clock;
@@ -27,13 +16,9 @@ export interface InstanceDeps {
   readonly runtime: { readonly version: string; readonly node: string };
   /** Without secrets. */
   readonly configuration: readonly ShownVariable[];
-  auditEvidence(): Promise<AuditEvidence>;
+  readonly audit: Pick<Audit, 'signatures' | 'linking'>;
 }
 
-export interface Instance {
-  readonly routes: readonly RouteEntry[];
-}
-
-export const createInstance = (deps: InstanceDeps): Instance => ({
+export const createInstance = (deps: InstanceDeps) => ({
   routes: instanceRoutes(createInstanceService(deps)),
 });

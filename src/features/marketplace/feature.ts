@@ -7,13 +7,12 @@
  */
 
 import type { AgentFacts } from '../../contract/identity.ts';
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db, Queryable } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createAgentListener } from './listener.ts';
 import { marketplaceRoutes } from './routes.ts';
 import { createMarketplaceService } from './service.ts';
@@ -24,10 +23,8 @@ export interface MarketplaceDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
-  /** The agent, locked until the transaction ends; AGENT_NOT_FOUND or FORBIDDEN unless the caller may change it. */
-  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: a listing speaks for the agent. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: ListedAgent): Promise<void>;
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
   factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;
   /** Whether the agent's DID document resolves and its badge verifies. */
   isVerified(facts: AgentFacts): Promise<boolean>;
@@ -35,22 +32,11 @@ export interface MarketplaceDeps {
   cardUrlOf(agentId: string): string;
 }
 
-export interface ListedAgent {
-  readonly agentId: string;
-  readonly organizationId: string;
-  readonly status: string;
-  readonly allowedScopes: readonly string[];
-}
-
-export interface Marketplace {
-  readonly routes: readonly RouteEntry[];
-  readonly listener: LedgerListener;
-  /** The A2A endpoints of the agent's published, public listing. */
-  interfacesOf(agentId: string): Promise<readonly string[]>;
-}
-
-export const createMarketplace = (deps: MarketplaceDeps): Marketplace => ({
+export const createMarketplace = (deps: MarketplaceDeps) => ({
   routes: marketplaceRoutes(createMarketplaceService(deps)),
   listener: createAgentListener(deps),
-  interfacesOf: (agentId) => findInterfaces(deps.db, agentId),
+  /** The A2A endpoints of the agent's published, public listing. */
+  interfacesOf: (agentId: string): Promise<readonly string[]> => findInterfaces(deps.db, agentId),
 });
+
+export type Marketplace = ReturnType<typeof createMarketplace>;

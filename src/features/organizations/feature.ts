@@ -3,16 +3,16 @@
  * The agents feature owns agents; the tiers feature owns plan usage and upgrades.
  */
 
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
-import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { organizationRoutes } from './routes.ts';
-import { createOrganizationService, type OrganizationService } from './service.ts';
+import { createOrganizationService } from './service.ts';
 
 export interface OrganizationDeps {
   readonly db: Db;
@@ -20,16 +20,15 @@ export interface OrganizationDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly requirePermission: RequirePermission;
-  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
-  agentFor(caller: Caller, agentId: string): Promise<{ agentId: string }>;
+  readonly agentFor: AgentService['get'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly refuseLastingPower: ProvisionedProofs['refuseLastingPower'];
   readonly findPolicyPower: FindPolicyPower;
 }
 
-export interface Organizations extends OrganizationService {
-  readonly routes: readonly RouteEntry[];
-}
-
-export function createOrganizations(deps: OrganizationDeps): Organizations {
+export function createOrganizations(deps: OrganizationDeps) {
   const service = createOrganizationService(deps);
   return { ...service, routes: organizationRoutes(service) };
 }
+
+export type Organizations = ReturnType<typeof createOrganizations>;

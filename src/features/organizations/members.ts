@@ -8,7 +8,6 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
 import type { OrganizationDeps } from './feature.ts';
 import {
   deleteMembership,
@@ -28,7 +27,7 @@ export interface MemberService {
   removeMember(caller: Caller, member: MemberParams): Promise<void>;
 }
 
-type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'agentFor'> &
+type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'agentFor' | 'refuseOwnAgent'> &
   Pick<OrganizationService, 'get'> & {
     lockUndeleted(tx: Tx, orgId: string): Promise<{ organizationId: string }>;
   };
@@ -45,7 +44,7 @@ export const refuseLastAdmin: OrganizationService['refuseLastAdmin'] = async (
 };
 
 export function createMemberService(deps: MemberDeps): MemberService {
-  const { db, clock, ids, ledger, agentFor, get, lockUndeleted } = deps;
+  const { db, clock, ids, ledger, agentFor, refuseOwnAgent, get, lockUndeleted } = deps;
 
   const lockMembership = async (tx: Tx, orgId: string, agentId: string): Promise<Membership> => {
     const { organizationId } = await lockUndeleted(tx, orgId);

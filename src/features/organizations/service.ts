@@ -6,7 +6,7 @@ import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
-import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
+import type { Agent } from '../agents/schema.ts';
 import type { OrganizationDeps } from './feature.ts';
 import { createMemberService, type MemberService, refuseLastAdmin } from './members.ts';
 import { type Admin, findRole } from './members-store.ts';
@@ -36,11 +36,7 @@ export interface LimitOverrides {
 }
 
 /** An agent that the caller is about to give a secret, a key or a trust policy. */
-export interface ImpersonationTarget {
-  readonly agentId: string;
-  readonly organizationId: string;
-  readonly allowedScopes: readonly string[];
-}
+export type ImpersonationTarget = Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>;
 
 export type RoleHolder = Pick<
   Caller,
@@ -91,7 +87,7 @@ export interface OrganizationService extends MemberService {
 }
 
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
-  const { db, clock, ids, ledger, requirePermission, findPolicyPower } = deps;
+  const { db, clock, ids, ledger, requirePermission, findPolicyPower, refuseLastingPower } = deps;
 
   const register: OrganizationService['register'] = async (tx, actor, wanted) => {
     const now = isoTime(clock);

@@ -4,27 +4,21 @@
  * Each query reads a limited number of rows, so the cost does not grow with the log. The status of the audit log is the result of the
  * audit feature's watch.
  */
+
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { IntegrityStatus } from '../audit/integrity-status.ts';
+import type { Usage } from '../usage/feature.ts';
 import { overviewRoutes } from './routes.ts';
 import { createOverviewService } from './service.ts';
-
-/** The result of the audit watch for one organization. */
-export interface AuditStatus {
-  readonly intact: boolean;
-  /** When the last round of the watch ended in this process; null before the first round. */
-  readonly checkedAt: string | null;
-}
 
 export interface OverviewDeps {
   readonly db: Db;
   readonly clock: Clock;
-  /** Counts the issued tokens that are not in the counters yet. */
-  countIssued(): Promise<void>;
-  auditStatus(organizationId: string): AuditStatus;
+  readonly countIssued: Usage['countIssued'];
+  readonly auditStatus: IntegrityStatus['statusOf'];
 }
 
-export const createOverview = (deps: OverviewDeps): { readonly routes: readonly RouteEntry[] } => ({
+export const createOverview = (deps: OverviewDeps) => ({
   routes: overviewRoutes(createOverviewService(deps)),
 });

@@ -10,8 +10,9 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { providerAddressProblem } from '../../kernel/ports/openid-provider.ts';
-import type { PeopleDeps, PersonAgent } from './feature.ts';
+import { providerAddressProblem } from '../../kernel/url-problem.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { PeopleDeps } from './feature.ts';
 import type { NewPerson, PeopleQuery, Person, PersonChange, PersonParams, PersonRole } from './schema.ts';
 import {
   countPeople,
@@ -83,7 +84,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
   };
 
   /** The person will act as the agent: the same rule as for giving the agent a secret. */
-  const authorize = async (tx: Tx, caller: Caller, agent: PersonAgent, organizationId: string) => {
+  const authorize = async (tx: Tx, caller: Caller, agent: Agent, organizationId: string) => {
     if (agent.organizationId !== organizationId)
       fail('AGENT_NOT_FOUND', { message: 'The organization has no agent with this id.' });
     await refuseImpersonation(tx, caller, agent);
@@ -150,7 +151,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
         if (changed.length === 0) return before;
         const after: Person = { ...before, ...change, updatedAt: isoTime(clock) };
         if (changed.includes('role') || changed.includes('agentId'))
-          await authorize(tx, caller, agents.get(after.agentId) as PersonAgent, before.organizationId);
+          await authorize(tx, caller, agents.get(after.agentId) as Agent, before.organizationId);
         if (changed.includes('role')) await refuseLastAdmin(tx, caller, before);
         await updatePerson(tx, after);
         await record(tx, caller, 'person.updated', after, {
@@ -185,9 +186,9 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
 /** In the order of the ids, so that two transactions do not deadlock. */
 async function lockInOrder(
   agentIds: readonly string[],
-  lock: (agentId: string) => Promise<PersonAgent>,
-): Promise<Map<string, PersonAgent>> {
-  const locked = new Map<string, PersonAgent>();
+  lock: (agentId: string) => Promise<Agent>,
+): Promise<Map<string, Agent>> {
+  const locked = new Map<string, Agent>();
   for (const agentId of [...new Set(agentIds)].sort()) locked.set(agentId, await lock(agentId));
   return locked;
 }

@@ -1,6 +1,5 @@
 /** Reference: the OpenAPI document (/openapi.json) and the reference page (/docs), generated from the mounted routes. */
 import type { StaticContent } from '../../kernel/http/responses/static-content.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import { referenceRoutes } from './routes.ts';
 
 export interface ReferenceDeps {
@@ -16,6 +15,6 @@ export interface ReferencePage {
   readonly policy: string;
 }
 
-export const createReference = (deps: ReferenceDeps): { routes: readonly RouteEntry[] } => ({
+export const createReference = (deps: ReferenceDeps) => ({
   routes: referenceRoutes(deps),
 });

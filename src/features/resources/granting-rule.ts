@@ -8,7 +8,7 @@ import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator, missingRole } from '../../kernel/caller.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError } from '../../kernel/fail.ts';
-import type { PolicyPower } from '../../kernel/ports/trust-policies.ts';
+import type { PolicyPower } from '../workload-identity/policies/store.ts';
 import type { ComparedGrant } from './access-store.ts';
 import type { ResourceDeps } from './feature.ts';
 import { deleteGrants, type GrantSelection, narrowGrants, type StoredGrant } from './grants-store.ts';

@@ -6,7 +6,6 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { lockShared } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
 import { findOwnScopes } from './access-store.ts';
 import { grantEvent } from './events.ts';
 import type { ResourceDeps } from './feature.ts';
@@ -41,7 +40,7 @@ export function createGrantService(
   refuseGranting: RefuseGranting,
   revokeGrants: RevokeGrants,
 ): GrantService {
-  const { db, clock, ledger, agentFor, lockAgent } = deps;
+  const { db, clock, ledger, agentFor, lockAgent, refuseLastingPower } = deps;
 
   /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
   const lockForGrant = async (

@@ -9,7 +9,7 @@ import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
+import { type ResourceClaim, resourceClaims } from './audience-scopes.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { ResourceDeps } from './feature.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';

@@ -3,15 +3,14 @@
  * Reads agents through its port. A project contains no secret: its developer adds the client secret.
  */
 
-import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { TemplateValues, TextFile } from './project.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { TextFile } from './project.ts';
 import { scaffoldRoutes } from './routes.ts';
 import type { Language } from './schema.ts';
 import { createScaffoldService } from './service.ts';
 
 export interface ScaffoldDeps {
-  /** The agent, of any organization. */
-  findAgent(agentId: string): Promise<ScaffoldedAgent | undefined>;
+  readonly findAgent: AgentService['find'];
   /** The address of the API. */
   readonly apiUrl: string;
   /** The files of a language's template, in the order they have in the archive. */
@@ -20,10 +19,6 @@ export interface ScaffoldDeps {
   archive(files: readonly TextFile[]): unknown;
 }
 
-export type ScaffoldedAgent = Omit<TemplateValues, 'name' | 'apiUrl'> & {
-  readonly status: string;
-};
-
-export const createScaffold = (deps: ScaffoldDeps): { routes: readonly RouteEntry[] } => ({
+export const createScaffold = (deps: ScaffoldDeps) => ({
   routes: scaffoldRoutes(createScaffoldService(deps)),
 });

@@ -5,13 +5,12 @@
  */
 
 import type { Clock } from '../../kernel/clock.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { LedgerListener } from '../../kernel/domain-event.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import { envelopeOf } from '../../kernel/delivery/envelope.ts';
+import type { DomainEvent } from '../../kernel/domain-event.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { type Broker, type StreamName, streamNames } from '../../kernel/ports/broker.ts';
-import type { EnvelopeOf } from '../../kernel/ports/envelope.ts';
 import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
@@ -22,23 +21,15 @@ export interface StreamsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly envelopeOf: EnvelopeOf;
   /** The configured ones. */
   readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
 }
 
-export interface Streams {
-  readonly listener: LedgerListener;
-  readonly loops: readonly Loop[];
-  /** Called when the loops have stopped. */
-  close(): Promise<void>;
-}
-
-export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: StreamsDeps): Streams {
+export function createStreams({ db, clock, log, metrics, brokers }: StreamsDeps) {
   const streams = streamNames.filter((stream) => brokers[stream]);
   return {
     listener: {
-      async inTransaction(tx, events) {
+      async inTransaction(tx: Tx, events: readonly DomainEvent[]) {
         const envelopes = events.flatMap((event) => envelopeOf(event) ?? []);
         if (envelopes.length > 0) append(tx, streams, envelopes);
       },
@@ -49,6 +40,7 @@ export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: 
       ),
       createPendingGaugeLoop({ db, clock, metrics, streams }),
     ],
+    /** Called when the loops have stopped. */
     async close() {
       await Promise.all(Object.values(brokers).map((broker) => broker.close()));
       await db.close();

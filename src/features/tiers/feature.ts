@@ -3,26 +3,18 @@
  * organizations feature has the plans, usage has the counts, agents has the agent limit, billing has the payment.
  */
 
-import type { UsageMetric } from '../../contract/usage.ts';
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
-import { type CallQuota, createCallQuota } from './call-quota.ts';
-import type { Plan } from './limits.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { Billing } from '../billing/feature.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { Usage } from '../usage/feature.ts';
+import { createCallQuota } from './call-quota.ts';
 import { tierRoutes } from './routes.ts';
-import type { PaidTier } from './schema.ts';
-import { createTierService, type PlanUsage } from './service.ts';
-import {
-  type CheckTokens,
-  createTokenLimitReader,
-  createTokenQuota,
-  hasTokenLimit,
-  type QuotaClient,
-  type ReachedTokenLimit,
-} from './token-quota.ts';
+import { createTierService } from './service.ts';
+import { createTokenLimitReader, createTokenQuota, hasTokenLimit } from './token-quota.ts';
 
 export interface TierDeps {
   readonly db: Db;
@@ -31,38 +23,16 @@ export interface TierDeps {
   readonly fallback: Kv;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Undefined when there is no such organization. */
-  planOf(organizationId: string): Promise<Plan | undefined>;
-  /** Agents that count towards the plan's limit. */
-  countAgents(organizationId: string): Promise<number>;
-  /** Calls of the organization on the day of `now`, as counted in SQL. */
-  callsOn(organizationId: string, now: number): Promise<number>;
-  countUsage(organizationId: string, agentId: string, metric: UsageMetric): void;
-  tokensAt(
-    db: Queryable,
-    organizationIds: readonly string[],
-    agentIds: readonly string[],
-    now: number,
-  ): Promise<ReadonlyMap<string, number>>;
-  /** Counts the issued tokens that are not in the counters yet: those of organizations without limits. */
-  countIssued(): Promise<void>;
-  /** Starts the payment of a plan; TIER_UPGRADE_NOT_REQUIRED unless it is above the present one. */
-  checkout(
-    caller: Caller,
-    target: PaidTier,
-  ): Promise<{ checkoutUrl: string; sessionId: string; expiresAt: string }>;
+  readonly planOf: OrganizationService['planOf'];
+  readonly countAgents: AgentService['countAgainstPlan'];
+  readonly callsOn: Usage['callsOn'];
+  readonly countUsage: Usage['count'];
+  readonly tokensAt: Usage['tokensAt'];
+  readonly countIssued: Usage['countIssued'];
+  readonly checkout: Billing['checkout'];
 }
 
-export interface Tiers extends CallQuota {
-  readonly routes: readonly RouteEntry[];
-  readonly checkTokens: CheckTokens;
-  readonly reachedTokenLimit: ReachedTokenLimit;
-  hasTokenLimit(client: QuotaClient): boolean;
-  /** Each limit of the caller's organization and of the caller itself, with its usage. */
-  planUsage(caller: Caller): Promise<PlanUsage>;
-}
-
-export function createTiers(deps: TierDeps): Tiers {
+export function createTiers(deps: TierDeps) {
   const calls = createCallQuota(deps);
   const service = createTierService(deps, calls);
   return {
@@ -74,3 +44,5 @@ export function createTiers(deps: TierDeps): Tiers {
     routes: tierRoutes(service),
   };
 }
+
+export type Tiers = ReturnType<typeof createTiers>;

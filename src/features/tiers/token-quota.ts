@@ -4,18 +4,13 @@
  * count before it commits. Far from the limit the lock is not needed, and organizations without limits cost nothing.
  */
 
-import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockExclusive, tryLockExclusive } from '../../kernel/data/locks.ts';
+import type { AgentStatus } from '../tokens/store.ts';
 import type { TierDeps } from './feature.ts';
 import { isLimited, type LimitReached, limitReached, limitsOf } from './limits.ts';
 
-export interface QuotaClient {
-  readonly organizationId: string;
-  readonly agentId: string;
-  readonly planTier: PlanTier;
-  readonly maxTokensPerMonth: number | null;
-}
+export type QuotaClient = Pick<AgentStatus, 'organizationId' | 'agentId' | 'planTier' | 'maxTokensPerMonth'>;
 
 /**
  * Returns one entry per client, in their order: undefined when a token may be issued, which must then be recorded in the same

@@ -3,10 +3,10 @@
 import { limits } from '../../contract/limits.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AuthorizedToken, IssuedToken } from '../../kernel/ports/grant.ts';
 import { agentsEpoch } from './access-token-claims.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
 import type { TokenDeps } from './feature.ts';
+import type { AuthorizedToken, IssuedToken } from './grant.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */

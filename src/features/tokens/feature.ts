@@ -7,35 +7,36 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { GuardDeps } from '../../kernel/http/guard.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { ExternalClientAssertion, Grant, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { CredentialUses } from '../credentials/uses.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { Tiers } from '../tiers/feature.ts';
+import type { CheckTokens, ReachedTokenLimit } from '../tiers/token-quota.ts';
 import { createClientAuthentication } from './clients/authenticate-client.ts';
 import { createProofVerifier } from './clients/verify-credential.ts';
 import { createDraftToken } from './draft-token.ts';
-import { findEligibility, lockEligibility, type TokenEligibility } from './eligibility.ts';
+import { findEligibility, lockEligibility } from './eligibility.ts';
 import { clientCredentials } from './endpoint/client-credentials.ts';
 import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
+import type { ExternalClientAssertion, Grant, Issue, IssuedToken } from './grant.ts';
 import { createIntrospection } from './introspection.ts';
 import { createIssueOne } from './issue-one.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createPreview } from './preview/preview.ts';
 import { tokenRoutes } from './routes.ts';
 import { createLimitScopes } from './scope-limit.ts';
-import type { AgentStatus } from './store.ts';
 import type { TokenStatuses } from './token-status.ts';
-import { createTokenVerifier, type TokenVerifier } from './verify-token.ts';
+import { createTokenVerifier } from './verify-token.ts';
 
 export { createTokenStatuses } from './token-status.ts';
 
-export interface TokenDeps {
+export interface TokenDeps
+  extends Pick<ResourceAccess, 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'joinTargets'> {
   readonly db: Db;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -47,8 +48,6 @@ export interface TokenDeps {
   readonly signer: Signer;
   /** Our issuer identifier, and the audience of tokens for our own API. */
   readonly issuer: string;
-  /** Whether agents get tokens for audiences that are no registered resource. */
-  readonly unregisteredResources: 'allow' | 'refuse';
   /** `verified`: each organization has its own loopback resources. */
   readonly resourceIdentifiers: 'open' | 'verified';
   readonly assertions: Assertions;
@@ -58,30 +57,11 @@ export interface TokenDeps {
   readonly externalAssertions: ExternalAssertions;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
-  /**
-   * Whether the plans allow these tokens, in the order of the clients: undefined, and then each must be recorded in the same
-   * transaction; the limit that is reached; or `busy`, when another transaction holds the lock and this one does not wait.
-   */
-  checkPlans(
-    tx: Tx,
-    clients: readonly AgentStatus[],
-    options: { waiting: boolean },
-  ): Promise<readonly (PlanLimit | 'busy' | undefined)[]>;
-  /** Whether the plan limits the tokens of this client or of its organization. */
-  hasTokenLimit(client: AgentStatus): boolean;
-  /** The plan's limit that refuses a token of this client now. Counts nothing. */
-  reachedPlanLimit(db: Queryable, client: AgentStatus): Promise<PlanLimit | undefined>;
+  readonly checkPlans: CheckTokens;
+  readonly hasTokenLimit: Tiers['hasTokenLimit'];
+  readonly reachedPlanLimit: ReachedTokenLimit;
   countIntrospection(caller: Caller): void;
-  /** A client has authenticated with this credential. */
-  recordUse(credentialId: string): void;
-}
-
-export interface PlanLimit {
-  readonly limitType: string;
-  readonly limit: number;
-  readonly resetsAt: string;
-  /** Which limit, and when it resets. */
-  readonly description: string;
+  readonly recordUse: CredentialUses['recordUse'];
 }
 
 /** Clients that authenticate by an assertion of an external issuer. */
@@ -93,17 +73,7 @@ export interface ExternalAssertions {
   authenticateWorkload(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
 }
 
-export interface Tokens extends TokenVerifier, Pick<GuardDeps, 'authenticateClient'> {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  readonly mint: Mint;
-  /** Undefined when the agent does not exist. It does not change until the transaction ends. */
-  lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
-  /** The same without a lock. */
-  findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
-}
-
-export function createTokens(deps: TokenDeps): Tokens {
+export function createTokens(deps: TokenDeps) {
   const verifier = createTokenVerifier(deps);
   const proofs = createProofVerifier(deps);
   const draft = createDraftToken(deps);
@@ -126,3 +96,5 @@ export function createTokens(deps: TokenDeps): Tokens {
     findEligibility,
   };
 }
+
+export type Tokens = ReturnType<typeof createTokens>;

@@ -4,19 +4,18 @@
  * belong to the tiers feature.
  */
 
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db, Queryable } from '../../kernel/data/db.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
+import type { TierService } from '../tiers/service.ts';
 import { createUsageCounter, type UsageCounter } from './counter.ts';
 import { createDeferredCounts } from './deferred-counts.ts';
 import { createCompactionLoop, createCountLoop, createFlushLoop } from './loops.ts';
 import { dayOf, monthOf } from './period.ts';
 import { usageRoutes } from './routes.ts';
-import type { UsageLimits } from './schema.ts';
 import { createUsageService } from './service.ts';
 import { sumOfDay, sumTokens } from './store.ts';
 
@@ -25,8 +24,7 @@ export interface UsageDeps {
   readonly clock: Clock;
   /** The shard that this process adds to, so that processes do not wait for each other's rows. Not 0. */
   readonly shard: number;
-  /** The limits of the caller's plan, and the rest of each. */
-  limitsOf(caller: Caller): Promise<UsageLimits>;
+  readonly limitsOf: TierService['planUsage'];
 }
 
 export interface Usage extends UsageCounter {

@@ -7,15 +7,15 @@
 import { type Clock, isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { createPace, type ServedRequests } from '../../kernel/concurrency/pace.ts';
-import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Outbound } from '../../kernel/ports/outbound.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createFanOut } from './delivery/fan-out.ts';
 import { findOldestDue } from './delivery/lease-store.ts';
 import { createOutboxListener } from './delivery/outbox.ts';
@@ -89,17 +89,8 @@ export interface WebhookDeps {
   readonly enabled: boolean;
   /** How long a replaced secret signs too, unless the rotation says otherwise. */
   readonly secretOverlapSeconds: number;
-  /**
-   * Locks the organization until the transaction ends, so that concurrent requests cannot exceed its limit of subscriptions.
-   * Undefined when it is deleted or unknown.
-   */
-  lockOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
-  /** Makes the deliveries of committed events before they are listed: a caller sees those of its own changes. */
-  catchUp(organizationId: string): Promise<void>;
-}
-
-export interface Webhooks {
-  readonly routes: readonly RouteEntry[];
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly catchUp: Deliveries['catchUp'];
 }
 
 /** Separate from the routes: the ledger needs the listener before any feature can record an event. */
@@ -149,6 +140,6 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
   };
 }
 
-export function createWebhooks(deps: WebhookDeps): Webhooks {
+export function createWebhooks(deps: WebhookDeps) {
   return { routes: webhookRoutes(createWebhookService(deps)) };
 }

@@ -5,23 +5,24 @@
  * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
  */
 
-import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { anyTime } from '../../kernel/data/time-range.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { Role } from '../../kernel/policy.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
-import type { Mint } from '../../kernel/ports/grant.ts';
-import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import { createExchange, type Exchange } from './exchange/exchange.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { DelegationService } from '../delegation/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { Tokens } from '../tokens/feature.ts';
+import type { Mint } from '../tokens/grant.ts';
+import { createExchange } from './exchange/exchange.ts';
 import { createIdTokens } from './exchange/id-token.ts';
 import { createTokenTest } from './exchange/test-token.ts';
 import { createPurgeLoop } from './loops.ts';
@@ -33,21 +34,8 @@ import type { TrustPolicy } from './schema.ts';
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
 export { findPolicyPower } from './policies/store.ts';
 
-/** The agent that a trust policy is for. */
-export interface PolicyAgent {
-  readonly agentId: string;
-  readonly organizationId: string;
-  readonly status: 'active' | 'suspended' | 'decommissioned';
-  readonly allowedScopes: readonly string[];
-}
-
-export interface TokenEligibility {
-  readonly organizationId: string;
-  /** Why the agent gets no token now; absent when it can get one. */
-  readonly problem?: string;
-}
-
-export interface WorkloadIdentityDeps {
+export interface WorkloadIdentityDeps
+  extends Pick<ResourceAccess, 'findGrant' | 'findHeldScopes' | 'audienceScopesOf'> {
   readonly db: Db;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -65,34 +53,18 @@ export interface WorkloadIdentityDeps {
   /** Whether issuers may be reached by plain http: inside the operator's own network. */
   readonly allowHttp: boolean;
   readonly mint: Mint;
-  /** Whether tokens are issued for audiences that no organization has registered. */
-  readonly unregisteredResources: 'allow' | 'refuse';
-  readonly findGrant: ResourceAccess['findGrant'];
-  /** The agent, locked until the transaction ends, for a change of its trust policies; AGENT_NOT_FOUND, FORBIDDEN. */
-  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PolicyAgent>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: the writer of a trust policy can become its agent. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: PolicyAgent): Promise<void>;
-  /** Ends the delegations that workloads made by the policy, and that go beyond these scopes; all of them without scopes. */
-  endDelegationsOf(tx: Tx, caller: Caller, policyId: string, scopes?: readonly string[]): Promise<void>;
-  /** The caller's role in its own organization. */
-  roleOf(caller: Caller, within: Queryable): Promise<Role>;
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly endDelegationsOf: DelegationService['endOfPolicy'];
+  readonly roleOf: OrganizationService['roleOf'];
   /** Called after the commit of every exchange. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
-  /** Whether the agent can get a token, locked until the transaction ends; undefined when the agent does not exist. */
-  lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
-  /** The same, read without locks. */
-  findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
+  readonly lockEligibility: Tokens['lockEligibility'];
+  readonly findEligibility: Tokens['findEligibility'];
 }
 
-export interface WorkloadIdentity {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  readonly exchange: Exchange;
-  /** The active trust policies of an agent, newest first. */
-  listActivePolicies(agentId: string, limit: number): Promise<TrustPolicy[]>;
-}
-
-export function createWorkloadIdentity(deps: WorkloadIdentityDeps): WorkloadIdentity {
+export function createWorkloadIdentity(deps: WorkloadIdentityDeps) {
   const exchange = createExchange(deps);
   return {
     routes: oidcRoutes({
@@ -104,7 +76,10 @@ export function createWorkloadIdentity(deps: WorkloadIdentityDeps): WorkloadIden
     }),
     loops: [createPurgeLoop(deps)],
     exchange,
-    listActivePolicies: async (agentId, limit) =>
+    /** The active trust policies of an agent, newest first. */
+    listActivePolicies: async (agentId: string, limit: number): Promise<TrustPolicy[]> =>
       (await listPolicies(deps.db, undefined, { agentId, status: 'active', page: 1, limit }, anyTime)).rows,
   };
 }
+
+export type WorkloadIdentity = ReturnType<typeof createWorkloadIdentity>;

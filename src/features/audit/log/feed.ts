@@ -6,9 +6,9 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import type { Sequencer } from '../chain/sequencer.ts';
+import { withinRetention } from '../period.ts';
 import type { AuditEvent } from '../schema.ts';
 import { type FeedRow, findEnds, readAfter } from './feed-store.ts';
-import { withinRetention } from './period.ts';
 
 /** A place in the chain of an organization: after the link with this number. The day of that link makes reading cheaper. */
 export interface FeedPosition {

@@ -6,9 +6,10 @@ import { validationError } from '../../../kernel/http/input/validation.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
+import type { TokenEligibility } from '../../tokens/eligibility.ts';
 import { codePrefix } from '../codes/service.ts';
 import { findCode, takeCode } from '../codes/store.ts';
-import type { ConsoleDeps, SignInEligibility } from '../feature.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import { findLink, hasActiveCredential, type StoredLink, takeLink } from '../links/store.ts';
 import type { SignIn } from '../schema.ts';
 import { personOf, type Sessions, type SignInMethod, timesAt } from './service.ts';
@@ -34,7 +35,7 @@ const wrongCode =
 interface Refused {
   readonly reason: string;
   readonly agentId: string;
-  readonly eligibility: SignInEligibility | undefined;
+  readonly eligibility: TokenEligibility | undefined;
 }
 
 export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInService {
@@ -96,7 +97,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
   const problemOf = async (
     tx: Parameters<typeof hasActiveCredential>[0],
     { credentialId }: StoredLink,
-    eligibility: SignInEligibility | undefined,
+    eligibility: TokenEligibility | undefined,
   ): Promise<string | undefined> => {
     if (eligibility?.problem !== undefined) return eligibility.problem;
     if (credentialId === null) return undefined;

@@ -3,8 +3,8 @@
  * transaction, because it marks the assertion as used in the same transaction that issues.
  */
 
-import type { ExternalClientAssertion, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
 import type { TokenDeps } from '../feature.ts';
+import type { ExternalClientAssertion, IssuedToken, Mint } from '../grant.ts';
 import type { ParsedRequest } from './parse.ts';
 import { withTokenType } from './respond.ts';
 

@@ -2,7 +2,8 @@
 
 import type { Tx } from '../../../kernel/data/db.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { PlanLimit, TokenDeps } from '../feature.ts';
+import type { LimitReached } from '../../tiers/limits.ts';
+import type { TokenDeps } from '../feature.ts';
 import type { Authorization } from './authorize.ts';
 import { refusal } from './decision.ts';
 
@@ -27,5 +28,5 @@ export async function applyQuota(
   });
 }
 
-export const quotaRefusal = ({ limitType, limit, resetsAt, description }: PlanLimit): TokenError =>
+export const quotaRefusal = ({ limitType, limit, resetsAt, description }: LimitReached): TokenError =>
   new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });

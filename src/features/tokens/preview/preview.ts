@@ -5,13 +5,13 @@
 
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail, TokenError } from '../../../kernel/fail.ts';
-import type { BatchedGrant } from '../../../kernel/ports/grant.ts';
 import { tokenClaims, tokenTimes } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import { grantClient } from '../endpoint/authorize.ts';
 import { readAudience } from '../endpoint/parse.ts';
 import { quotaRefusal } from '../endpoint/quota.ts';
 import type { TokenDeps } from '../feature.ts';
+import type { BatchedGrant } from '../grant.ts';
 import type { PreviewRequest, TokenPreview } from '../schema.ts';
 import { type LimitScopes, ownerInactiveReason } from '../scope-limit.ts';
 import { type AgentStatus, findAgentStatuses } from '../store.ts';

@@ -13,12 +13,7 @@ import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type {
-  AuthenticatedClient,
-  ExternalClientAssertion,
-  Issue,
-  IssuedToken,
-} from '../../../kernel/ports/grant.ts';
+import type { AuthenticatedClient, ExternalClientAssertion, Issue, IssuedToken } from '../../tokens/grant.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';

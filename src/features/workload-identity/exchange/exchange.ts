@@ -2,7 +2,7 @@
 
 import { failToken } from '../../../kernel/fail.ts';
 import { isRefused } from '../../../kernel/ports/external-tokens.ts';
-import type { ExternalClientAssertion, IssuedToken } from '../../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion, IssuedToken } from '../../tokens/grant.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
 import {
   type AuthenticateWorkload,

@@ -2,7 +2,7 @@
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { audienceOf } from '../../../kernel/audience.ts';
 import { failToken } from '../../../kernel/fail.ts';
-import type { ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion } from '../../tokens/grant.ts';
 import { ExchangeRequest } from './schema.ts';
 
 /** The OAuth error codes of one endpoint: RFC 8693's for an exchange, RFC 6749's for a client assertion. */

@@ -1,8 +1,4 @@
-/** Resources (the customers' own APIs) and grants, as tokens, delegations and trust policies depend on them. */
-import type { Caller } from '../caller.ts';
-import type { Queryable, Tx } from '../data/db.ts';
-import { type Sql, sql } from '../data/sql.ts';
-
+/** The scopes that an agent may hold for a resource, as tokens, delegations and trust policies depend on them. */
 /** The agent's fields that a resource's tokens can carry as claims. */
 export const resourceClaims = ['agentType', 'capabilities', 'owner', 'deploymentEnv', 'version'] as const;
 export type ResourceClaim = (typeof resourceClaims)[number];
@@ -25,22 +21,6 @@ export type HeldScopes = Readonly<Record<string, string>>;
 
 /** The epoch of the grant when the agent got the scope; a scope without an entry counts as 0. */
 export type ScopeEpochs = Readonly<Record<string, number>>;
-
-/**
- * In the column `identifier` of a resource with a loopback identifier, where identifiers are proven: only agents of its own organization
- * get tokens for it, and other organizations can have the same. No request can name it.
- */
-export const localName = (organizationId: string, identifier: string): string =>
-  `local:${organizationId}:${identifier}`;
-
-/** Of a resource `r`; the column `identifier` may have another name for it. */
-export const shownIdentifier = sql`coalesce(r.pending_identifier, r.identifier)`;
-
-/** The resource `r`, if any, that an audience means for the agents of an organization: its own local one first. */
-export const resourceOf = (audience: Sql, organizationId: Sql): Sql => sql`
-  lateral (select * from resources
-           where identifier in (${audience}, 'local:' || ${organizationId} || ':' || ${audience})
-           order by identifier = ${audience} limit 1) r on true`;
 
 export interface AgentGrant {
   readonly resource: RegisteredResource;
@@ -95,31 +75,4 @@ export function grantedScopes(grant: AgentGrant | undefined): readonly string[] 
 export interface GrantQuery {
   readonly agentId: string;
   readonly identifier: string;
-}
-
-export interface ResourceAccess {
-  /** Undefined when no resource has, or had, this identifier. */
-  findGrant(db: Queryable, agentId: string, identifier: string): Promise<AgentGrant | undefined>;
-  /** The same for many, in the order of the queries. */
-  findGrants(db: Queryable, queries: readonly GrantQuery[]): Promise<(AgentGrant | undefined)[]>;
-  /**
-   * FORBIDDEN unless the caller could make every grant of this agent itself: a caller that gives an agent a secret, a key or a trust
-   * policy can act as that agent.
-   */
-  refuseGrantsBeyond(
-    tx: Tx,
-    caller: Caller,
-    agent: { readonly agentId: string; readonly organizationId: string },
-  ): Promise<void>;
-  /**
-   * FORBIDDEN when the agent has a grant for a resource whose tokens carry one of these fields, unless the caller could make that grant by
-   * something other than a grant of its own. It holds for the agent itself too: an agent does not vouch for itself. A workload makes no
-   * grant to its own agent, so it never vouches for it.
-   */
-  refuseClaimChange(
-    tx: Tx,
-    caller: Caller,
-    agent: { readonly agentId: string; readonly organizationId: string },
-    fields: readonly string[],
-  ): Promise<void>;
 }

@@ -6,14 +6,14 @@
  * PostgreSQL. A missing key never means "unchanged": a store that was flushed, or evicts keys, costs queries and never
  * brings back an old value.
  */
-import type { Clock } from '../clock.ts';
-import type { Loop } from '../concurrency/loops.ts';
-import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
-import type { DomainEvent, LedgerListener } from '../domain-event.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import { type Kv, unlessUnavailable } from '../ports/kv.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import { createLru } from './lru.ts';
+import type { Clock } from './clock.ts';
+import type { Loop } from './concurrency/loops.ts';
+import { andThen, type MaybePromise } from './concurrency/maybe-promise.ts';
+import { deepFreeze } from './data/deep-freeze.ts';
+import { createLru } from './data/lru.ts';
+import type { DomainEvent, LedgerListener } from './domain-event.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { type Kv, unlessUnavailable } from './ports/kv.ts';
 
 /** How long a value is used: also the longest that a change stays unseen when its keys could not be invalidated. */
 const maxAgeMs = 10_000;

@@ -2,9 +2,9 @@
  * The period of a query: `fromDate` and `toDate`, limited by retention. Days are days of UTC. A date without a time means
  * the whole day, and a time without a zone is UTC.
  */
-import { limits } from '../../../contract/limits.ts';
-import { ApiError } from '../../../kernel/fail.ts';
-import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
+import { limits } from '../../contract/limits.ts';
+import { ApiError } from '../../kernel/fail.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 
 export interface PeriodQuery {
   readonly fromDate?: string | undefined;

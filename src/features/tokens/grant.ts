@@ -4,9 +4,9 @@
  */
 import type { TSchema } from 'typebox';
 import type { TokenErrorCode } from '../../contract/errors.ts';
-import type { Delegation, Origin } from '../caller.ts';
-import type { Tx } from '../data/db.ts';
-import type { CountAgainst } from '../http/route.ts';
+import type { Delegation, Origin } from '../../kernel/caller.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import type { CountAgainst } from '../../kernel/http/route.ts';
 
 /** RFC 6749 §5.1; `issued_token_type` is of RFC 8693. */
 export interface IssuedToken {

@@ -1,19 +1,11 @@
-/**
- * A workload has the power of its trust policy, and none over its own agent. But it may provision other agents, and the agents,
- * credentials, keys, trust policies, people, sessions and delegations that it makes are proofs which last longer than its token. So
- * each is stored with the workload's agent, by a ledger listener that no feature can forget. A proof made by such a proof inherits the
- * rows. A caller with one of these proofs is refused the changes that the workload itself is refused. Owns `provisioned_proofs`.
- */
-import type { EventType } from '../contract/events.ts';
-import type { Actor, Caller } from './caller.ts';
-import type { Clock } from './clock.ts';
-import type { Loop } from './concurrency/loops.ts';
-import type { Db, Queryable, Tx } from './data/db.ts';
-import { deleteInChunks } from './data/delete-in-chunks.ts';
-import { listOf, prepared, sql } from './data/sql.ts';
-import type { DomainEvent, LedgerListener } from './domain-event.ts';
-import { fail } from './fail.ts';
-import type { FindPolicyPower } from './ports/trust-policies.ts';
+/** Which proofs an event makes, and the changes that the holder of such a proof is refused. */
+import type { EventType } from '../../contract/events.ts';
+import type { Actor, Caller } from '../../kernel/caller.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
+import { insertProofs, isProvisionedBy } from './store.ts';
 
 /** One for all keys of the agent: a change replaces them all. */
 const keysOf = (agentId: string): string => `${agentId} keys`;
@@ -79,7 +71,7 @@ async function requirePolicy(tx: Tx, actor: Actor, findPolicyPower: FindPolicyPo
     });
 }
 
-export const createProvisionedProofsListener = (findPolicyPower: FindPolicyPower): LedgerListener => ({
+export const createProofsListener = (findPolicyPower: FindPolicyPower): LedgerListener => ({
   async inTransaction(tx, events) {
     for (const event of events) {
       const { actor, type, data } = event;
@@ -88,31 +80,12 @@ export const createProvisionedProofsListener = (findPolicyPower: FindPolicyPower
       if (made.length === 0 || proofs.length === 0) continue;
       const isTemporary = temporary.includes(type);
       if (!isTemporary) await requirePolicy(tx, actor, findPolicyPower);
-      const workload = actor.trustPolicyId === undefined ? '' : String(actor.agentId);
-      const expiresAt = isTemporary ? String(data.expiresAt) : '';
-      tx.atCommit(
-        'provisionedProofs.insert',
-        prepared(sql`
-          insert into provisioned_proofs (proof_id, provisioner_id, expires_at)
-          select made, provisioner_id, nullif(${expiresAt}::text, '')::timestamptz from (
-            select provisioner_id from provisioned_proofs where proof_id = any(${listOf(proofs)})
-            union select nullif(${workload}::text, '')::uuid) as provisioners, unnest(${listOf(made)}) as made
-          where provisioner_id is not null
-          on conflict do nothing`),
-      );
+      const workload = actor.trustPolicyId === undefined ? undefined : actor.agentId;
+      const expiresAt = isTemporary ? String(data.expiresAt) : undefined;
+      insertProofs(tx, { made, madeBy: proofs, workload, expiresAt });
     }
   },
 });
-
-async function isProvisionedBy(db: Queryable, caller: Caller, agentId: string): Promise<boolean> {
-  const found = await db.maybe(
-    'provisionedProofs.find',
-    prepared(sql`
-      select 1 from provisioned_proofs
-      where proof_id = any(${listOf(proofsOf(caller))}) and provisioner_id = ${agentId} limit 1`),
-  );
-  return found !== undefined;
-}
 
 /**
  * A credential, a key, a trust policy, a grant or a listing of its own agent would last longer than a workload's token and reach
@@ -126,7 +99,7 @@ export async function refuseOwnAgent(db: Queryable, caller: Caller, ownerId: str
       message:
         'A token by a trust policy cannot give its own agent power, or speak for it: use another agent, or a secret or a key of this one.',
     });
-  if (await isProvisionedBy(db, caller, ownerId))
+  if (await isProvisionedBy(db, proofsOf(caller), ownerId))
     fail('FORBIDDEN', {
       message:
         'A workload of this agent made your agent, your credential or your delegation, which cannot give that agent power, or speak for it.',
@@ -153,22 +126,3 @@ export async function refuseLastingPower(db: Queryable, caller: Caller, ownerId:
       details: { exceeded: ['agents:write'] },
     });
 }
-
-/** The clocks of the nodes may differ: a proof that has ended on this node may be valid on another for a moment. */
-const graceMs = 3_600_000;
-
-export const createProvisionedProofsLoop = ({ db, clock }: { db: Db; clock: Clock }): Loop => ({
-  name: 'provisioned-proofs-expired',
-  everyMs: 3_600_000,
-  purges: true,
-  async run(signal) {
-    const before = new Date(clock.now() - graceMs);
-    await deleteInChunks(signal, (limit) =>
-      db.run(
-        'provisionedProofs.deleteExpired',
-        sql`delete from provisioned_proofs where ctid = any (array(
-              select ctid from provisioned_proofs where expires_at < ${before} limit ${limit} for update skip locked))`,
-      ),
-    );
-  },
-});

@@ -3,9 +3,9 @@
  */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
-import type { Link, StoredEvent } from '../chain/hashes.ts';
-import { forceGenericPlan } from '../chain/links-store.ts';
-import { canonicalOf, storedTextMatches } from '../log/canonical-store.ts';
+import { canonicalOf, storedTextMatches } from './canonical-store.ts';
+import type { Link, StoredEvent } from './hashes.ts';
+import { forceGenericPlan } from './links-store.ts';
 
 export async function takeSnapshot(tx: Tx): Promise<void> {
   await tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
-import type { DomainEvent } from '../domain-event.ts';
-import { createMetrics } from '../observability/metrics.ts';
-import { type Kv, KvUnavailable } from '../ports/kv.ts';
-import type { Tx } from './db.ts';
+import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
+import type { Tx } from './data/db.ts';
+import type { DomainEvent } from './domain-event.ts';
 import { createInvalidatingCache } from './invalidating-cache.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { type Kv, KvUnavailable } from './ports/kv.ts';
 
 const start = () => {
   let time = 1_800_000_000_000;
