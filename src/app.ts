@@ -94,23 +94,39 @@ export async function createApp({
 
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
-    ...[events.cache, events.refusals, events.idempotency, events.provisionedProofs],
-    ...[health, reference, discovery],
-    ...[tokens, delegations, agents, credentials, resources, access, organizations, people],
-    ...[
-      federation,
-      workloads,
-      tiers,
-      usage,
-      analytics,
-      overview,
-      billing,
-      audit,
-      did,
-      marketplace,
-      compliance,
-    ],
-    ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}, webConsole, instance],
+    events.cache,
+    events.refusals,
+    events.idempotency,
+    events.provisionedProofs,
+    health,
+    reference,
+    discovery,
+    tokens,
+    delegations,
+    agents,
+    credentials,
+    resources,
+    access,
+    organizations,
+    people,
+    federation,
+    workloads,
+    tiers,
+    usage,
+    analytics,
+    overview,
+    billing,
+    audit,
+    did,
+    marketplace,
+    compliance,
+    scaffold,
+    webhooks,
+    deliveries,
+    eventStream,
+    streams ?? {},
+    webConsole,
+    instance,
   ];
   const routes = (mode === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({
@@ -130,7 +146,9 @@ export async function createApp({
     resourceMetadata: resourceMetadataOf(config.baseUrl),
     origin: config.baseUrl,
     routes,
-    ...{ writeQueue: base.writeQueue, readQueues: base.readQueues, requests: base.requests },
+    writeQueue: base.writeQueue,
+    readQueues: base.readQueues,
+    requests: base.requests,
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),
@@ -140,8 +158,21 @@ export async function createApp({
   );
 
   return {
-    ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, webConsole, encryption },
+    http,
+    routes,
+    loops,
+    db,
+    ids,
+    metrics,
+    organizations,
+    usage,
+    agents,
+    credentials,
+    audit,
+    billing,
+    deliveries,
+    webConsole,
+    encryption,
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
       await base.migrateDatabase();

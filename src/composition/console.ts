@@ -20,7 +20,14 @@ export function openConsole(
   const { config, log, clock, ids, db, provider } = base;
   const { baseUrl, multiTenant, nodeEnv } = config;
   return createConsole({
-    ...{ db, clock, ids, log, ledger, recordRefusal, provider, people },
+    db,
+    clock,
+    ids,
+    log,
+    ledger,
+    recordRefusal,
+    provider,
+    people,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

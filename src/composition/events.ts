@@ -89,8 +89,19 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
   const recordRefusal = createRecordRefusal({ db, ledger, metrics });
   return {
-    ...{ audit, eventStream, usage, cache, statuses, streams, vault, deliveries },
-    ...{ idempotency, ledger, refusals, provisionedProofs, recordRefusal },
+    audit,
+    eventStream,
+    usage,
+    cache,
+    statuses,
+    streams,
+    vault,
+    deliveries,
+    idempotency,
+    ledger,
+    refusals,
+    provisionedProofs,
+    recordRefusal,
   };
 }
 

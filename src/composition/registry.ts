@@ -117,8 +117,15 @@ export function createRegistry(
     cardUrlOf: did.identifiers.card,
   });
   return {
-    ...{ requirePermission, refuseImpersonation },
-    ...{ organizations, agents, credentials, people, resources, did, marketplace },
+    requirePermission,
+    refuseImpersonation,
+    organizations,
+    agents,
+    credentials,
+    people,
+    resources,
+    did,
+    marketplace,
   };
 }
 

@@ -279,7 +279,12 @@ const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
     organizationId,
     agentId,
     metadata: {
-      ...{ agentType, status, owner, version, deploymentEnv, allowedScopes },
+      agentType,
+      status,
+      owner,
+      version,
+      deploymentEnv,
+      allowedScopes,
       ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
       ...more,
     },

@@ -38,7 +38,8 @@ export function createCodeService(
         const expiresAt = new Date(end).toISOString();
         await putCode(tx, sessionId, hashSecret(code), new Date(end));
         await ledger.record(tx, caller, 'session.code_created', {
-          ...{ agentId, organizationId },
+          agentId,
+          organizationId,
           metadata: { sessionId, expiresAt },
         });
         return { code, expiresAt, expiresIn: Math.floor((end - now) / 1_000) };

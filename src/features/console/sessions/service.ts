@@ -141,7 +141,13 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       const now = new Date(clock.now());
       const expiresAt = new Date(maker?.expiresAt ?? clock.now() + sessionSeconds * 1_000);
       await insertSession(tx, {
-        ...{ sessionId, method, agentId, organizationId, scopes, now, expiresAt },
+        sessionId,
+        method,
+        agentId,
+        organizationId,
+        scopes,
+        now,
+        expiresAt,
         secretHash: hashSecret(secret),
         credentialId: credentialId ?? null,
         personId: person?.personId ?? null,
@@ -154,7 +160,8 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
         subjectOf(
           { sessionId, method, agentId, organizationId },
           {
-            ...{ scopes, expiresAt: expiresAt.toISOString() },
+            scopes,
+            expiresAt: expiresAt.toISOString(),
             ...(credentialId !== undefined && { credentialId }),
             ...(maker && { madeBy: maker.sessionId }),
           },
@@ -194,15 +201,18 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       const session = await require(cookies);
       const { person } = session;
       return {
-        ...{ agentId: session.agentId, agentName: session.agentName },
-        ...{ organizationId: session.organizationId, organizationName: session.organizationName },
+        agentId: session.agentId,
+        agentName: session.agentName,
+        organizationId: session.organizationId,
+        organizationName: session.organizationName,
         organizationSlug: session.organizationSlug,
         planTier: session.planTier,
         role: person?.role ?? (await roleOf(caller)),
         scopes: scopesOf(session),
         person: person && { personId: person.personId, name: person.name },
         expiresAt: session.expiresAt,
-        ...{ multiTenant: settings.multiTenant, dev: settings.dev },
+        multiTenant: settings.multiTenant,
+        dev: settings.dev,
       };
     },
 
@@ -239,8 +249,14 @@ function identityOf(session: StoredSession): Identity {
   const { sessionId, agentId, organizationId, planTier, rateLimitPerMinute, person } = session;
   const scopes = new Set(scopesOf(session));
   return {
-    ...{ sessionId, agentId, organizationId, organizationStatus: 'active', planTier, rateLimitPerMinute },
-    ...{ scopes, grantableScopes: scopes },
+    sessionId,
+    agentId,
+    organizationId,
+    organizationStatus: 'active',
+    planTier,
+    rateLimitPerMinute,
+    scopes,
+    grantableScopes: scopes,
     ...(person && { person: personOf(person) }),
   };
 }

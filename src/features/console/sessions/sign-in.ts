@@ -152,7 +152,11 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       if (!maker || problem !== undefined) return { agentId, reason: problem ?? wrongCode, eligibility };
       const { organizationId, scopes, credentialId, person } = maker;
       return sessions.create(tx, origin, {
-        ...{ method: 'command-line', agentId, organizationId, scopes, maker },
+        method: 'command-line',
+        agentId,
+        organizationId,
+        scopes,
+        maker,
         credentialId: credentialId ?? undefined,
         person: person ? personOf(person) : undefined,
       });

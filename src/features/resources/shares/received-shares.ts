@@ -74,10 +74,15 @@ export function createReceivedShareService(
         const now = isoTime(clock);
         const offer = await findOffer(tx, resourceId, organizationId);
         await upsertOffer(tx, {
-          ...{ resourceId, organizationId, ownerId: resource.organizationId, createdAt: now },
+          resourceId,
+          organizationId,
+          ownerId: resource.organizationId,
+          createdAt: now,
           announcedAt: null,
           ...offer,
-          ...{ scopes: [], updatedAt: now, declinedAt: now },
+          scopes: [],
+          updatedAt: now,
+          declinedAt: now,
         });
         await deleteShares(tx, resourceId, organizationId);
         const { removed: grants } = await revokeGrants(tx, caller, resource, { organizationId });

@@ -29,7 +29,9 @@ export function createExternalIssue(
       const authorized = await grant.authorize(tx, { client, form, audience });
       const { agentId, trustPolicyId } = client;
       const issued = await mint(tx, {
-        ...{ ...authorized, origin, agentId },
+        ...authorized,
+        origin,
+        agentId,
         ...(trustPolicyId !== undefined && { trustPolicyId }),
       });
       tx.afterCommit(() => grant.onIssued?.(client));

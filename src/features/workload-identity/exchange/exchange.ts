@@ -39,7 +39,12 @@ export function createExchange(deps: WorkloadIdentityDeps): Exchange {
           const exact = requested.length > 0;
           const scopes = exact ? requested : policyScopes;
           const issued = await mint(tx, {
-            ...{ origin, agentId, scopes, exact, audience, metadata },
+            origin,
+            agentId,
+            scopes,
+            exact,
+            audience,
+            metadata,
             ...(trustPolicyId !== undefined && { trustPolicyId }),
           });
           if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
