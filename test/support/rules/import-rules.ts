@@ -152,7 +152,7 @@ function violationsOf(file: string, code: string): string[] {
     if (sameFeature && !isType && target === `features/${feature}/feature.ts`)
       problems.push('imports its own feature.ts');
     if (breaksOrder(file, target)) problems.push(`imports ${target} against the order`);
-    const mayWriteSql = part === 'kernel' || part === 'adapters' || /[/-]store\.ts$/.test(file);
+    const mayWriteSql = part === 'kernel' || part === 'adapters' || /[/-](?:store|slice)\.ts$/.test(file);
     if (target === 'kernel/data/sql.ts' && !mayWriteSql) problems.push('writes SQL outside a store');
   }
   if (part === 'features' || part === 'contract') {
