@@ -110,6 +110,9 @@ export interface Row {
     Readonly<Partial<Record<Workload, string>>>;
 }
 
+/** For the test of a slice: false while all-rows.ts imports it for its rows alone. */
+export const runsTests = ({ url }: ImportMeta): boolean => !url.endsWith('?rows');
+
 /** Workloads differ from members and admins only where a row says so. */
 export const answersOf = ({ answers }: Row): Readonly<Record<Principal, string>> => ({
   ...(Object.fromEntries(workloadNames.map((who) => [who, answers[workloads[who]]])) as Record<

@@ -1,6 +1,6 @@
 /**
  * Access: everything that an agent can do now, and through what: its own scopes, its grants, the delegations it has received, and the
- * trust policies by which workloads become this agent. Owns no table; reads the other features through its ports.
+ * trust policies by which workloads become this agent. Owns no table; reads the other features through their functions.
  */
 
 import type { AgentService } from '../agents/service.ts';

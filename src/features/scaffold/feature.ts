@@ -1,6 +1,6 @@
 /**
  * Scaffold: a project for an agent in one of five languages, as a ZIP archive. Owns no table; the templates are the files in /scaffolds.
- * Reads agents through its port. A project contains no secret: its developer adds the client secret.
+ * Reads agents through their feature. A project contains no secret: its developer adds the client secret.
  */
 
 import type { AgentService } from '../agents/service.ts';
