@@ -12,7 +12,7 @@ import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
-import type { Console } from './features/console/deps.ts';
+import type { Console } from './features/console/feature.ts';
 import { sessionTypes } from './features/console/sessions/listener.ts';
 import { createHealth } from './features/health/feature.ts';
 import { listingTypes } from './features/marketplace/listener.ts';
@@ -100,23 +100,39 @@ export async function createApp({
 
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
-    ...[events.cache, events.refusals, events.idempotency, events.provisionedProofs],
-    ...[health, reference, discovery],
-    ...[tokens, delegations, agents, credentials, resources, access, organizations, people],
-    ...[
-      federation,
-      workloads,
-      tiers,
-      usage,
-      analytics,
-      overview,
-      billing,
-      audit,
-      did,
-      marketplace,
-      compliance,
-    ],
-    ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}, webConsole, instance],
+    events.cache,
+    events.refusals,
+    events.idempotency,
+    events.provisionedProofs,
+    health,
+    reference,
+    discovery,
+    tokens,
+    delegations,
+    agents,
+    credentials,
+    resources,
+    access,
+    organizations,
+    people,
+    federation,
+    workloads,
+    tiers,
+    usage,
+    analytics,
+    overview,
+    billing,
+    audit,
+    did,
+    marketplace,
+    compliance,
+    scaffold,
+    webhooks,
+    deliveries,
+    eventStream,
+    streams ?? {},
+    webConsole,
+    instance,
   ];
   const routes = (mode === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({
@@ -136,7 +152,9 @@ export async function createApp({
     resourceMetadata: resourceMetadataOf(config.baseUrl),
     origin: config.baseUrl,
     routes,
-    ...{ writeQueue: base.writeQueue, readQueues: base.readQueues, requests: base.requests },
+    writeQueue: base.writeQueue,
+    readQueues: base.readQueues,
+    requests: base.requests,
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),
@@ -146,8 +164,21 @@ export async function createApp({
   );
 
   return {
-    ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, webConsole, encryption },
+    http,
+    routes,
+    loops,
+    db,
+    ids,
+    metrics,
+    organizations,
+    usage,
+    agents,
+    credentials,
+    audit,
+    billing,
+    deliveries,
+    webConsole,
+    encryption,
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
       await base.migrateDatabase();

@@ -1,13 +1,14 @@
 /** Every change and every refused authentication writes exactly one audit event; exceptions are listed with their reason. */
+
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import type { RouteEntry } from '../src/kernel/http/route.ts';
+import { succeeding } from './matrix/all-rows.ts';
 import {
   asTenantAdmin,
   changesNothing,
-  succeeding,
   type Target,
   type TestRequest,
   validTokenRequest,

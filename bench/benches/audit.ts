@@ -1,7 +1,7 @@
 /** Verification of the audit log: rate compared with its hashes alone, and constant memory. */
 import { createHash } from 'node:crypto';
 import type { App } from '../../src/app.ts';
-import { canonicalOf } from '../../src/features/audit/log/canonical-store.ts';
+import { canonicalOf } from '../../src/features/audit/chain/canonical-store.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createLedger } from '../../src/kernel/ledger.ts';
 import type { BenchContext, Result } from '../support/bench.ts';

@@ -3,10 +3,11 @@
  * All requests go through the outbound client, with its timeouts and size limits. The operator has chosen the provider, so its address may
  * be private. The library is imported by the first sign-in.
  */
+
 import type { Configuration, CustomFetch } from 'openid-client';
+import { isLoopback } from '../kernel/audience.ts';
 import type { Clock } from '../kernel/clock.ts';
 import {
-  isLoopback,
   type OpenIdProvider,
   ProviderProblem,
   type ProviderReason,

@@ -96,14 +96,7 @@ export function createBillingAndReports(base: Foundations, events: Events, regis
     signer,
     runtime: base.runtime,
     configuration: shownConfiguration(config),
-    async auditEvidence() {
-      const { keys, treeHead } = await audit.signatures();
-      return {
-        keys: keys.map(({ keyId, at }) => ({ keyId, time: at })),
-        treeHead: treeHead && { ...treeHead, time: treeHead.at },
-        linking: audit.linking().status,
-      };
-    },
+    audit,
   });
   return { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance };
 }

@@ -1,8 +1,7 @@
 /** The console: its sessions, links and files. */
 import { fileURLToPath } from 'node:url';
 import { createConsoleFiles } from '../adapters/console-files.ts';
-import type { Console } from '../features/console/deps.ts';
-import { createConsole } from '../features/console/feature.ts';
+import { type Console, createConsole } from '../features/console/feature.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 import type { Issuance } from './issuance.ts';
@@ -21,7 +20,14 @@ export function openConsole(
   const { config, log, clock, ids, db, provider } = base;
   const { baseUrl, multiTenant, nodeEnv } = config;
   return createConsole({
-    ...{ db, clock, ids, log, ledger, recordRefusal, provider, people },
+    db,
+    clock,
+    ids,
+    log,
+    ledger,
+    recordRefusal,
+    provider,
+    people,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

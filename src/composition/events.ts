@@ -2,28 +2,25 @@
  * Events: the ledger and its listeners. The audit log, webhooks, streams, usage counters and caches hear of each change in its
  * transaction, in the order of the list below.
  */
+
 import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
+import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
+import { resourceReads } from '../features/resources/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
-import type { UsageDeps } from '../features/usage/deps.ts';
-import { createUsage, shardFrom } from '../features/usage/feature.ts';
+import { createUsage, shardFrom, type UsageDeps } from '../features/usage/feature.ts';
 import { createDeliveries } from '../features/webhooks/feature.ts';
 import { findPolicyPower } from '../features/workload-identity/feature.ts';
 import { rest } from '../kernel/concurrency/pace.ts';
-import { createInvalidatingCache } from '../kernel/data/invalidating-cache.ts';
 import { createVault } from '../kernel/data/vault.ts';
-import { envelopeOf } from '../kernel/delivery/envelope.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
+import { createInvalidatingCache } from '../kernel/invalidating-cache.ts';
 import { createLedger } from '../kernel/ledger.ts';
-import {
-  createProvisionedProofsListener,
-  createProvisionedProofsLoop,
-} from '../kernel/provisioned-proofs.ts';
 import { createRecordRefusal, createRefusalsLoop } from '../kernel/refusals.ts';
 import type { Foundations } from './foundations.ts';
 import { openStreaming } from './open.ts';
@@ -42,9 +39,10 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock, metrics });
-  const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks });
+  const { findTargets } = resourceReads;
+  const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks, findTargets });
   const streaming = await openStreaming(config, base.openSeparatePool);
-  const streams = streaming && createStreams({ ...streaming, clock, log, metrics, envelopeOf });
+  const streams = streaming && createStreams({ ...streaming, clock, log, metrics });
   const vault = createVault(config.dataEncryptionKey, config.dataEncryptionPreviousKeys);
   const deliveries = createDeliveries({
     db,
@@ -67,6 +65,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
     elapsed: () => performance.now(),
     countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
   });
+  const provisionedProofs = createProvisionedProofs({ db, clock, findPolicyPower });
   const idempotency = createIdempotency({ db, clock, log, vault });
   const ledger = createLedger({
     clock,
@@ -76,7 +75,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
       audit.listener,
       usage.planListener,
       revokeChainsWithAgent,
-      createProvisionedProofsListener(findPolicyPower),
+      provisionedProofs.listener,
       later.sessions,
       later.listings,
       idempotency.listener,
@@ -88,11 +87,21 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
     ],
   });
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
-  const provisionedProofs = { loops: [createProvisionedProofsLoop({ db, clock })] };
   const recordRefusal = createRecordRefusal({ db, ledger, metrics });
   return {
-    ...{ audit, eventStream, usage, cache, statuses, streams, vault, deliveries },
-    ...{ idempotency, ledger, refusals, provisionedProofs, recordRefusal },
+    audit,
+    eventStream,
+    usage,
+    cache,
+    statuses,
+    streams,
+    vault,
+    deliveries,
+    idempotency,
+    ledger,
+    refusals,
+    provisionedProofs,
+    recordRefusal,
   };
 }
 

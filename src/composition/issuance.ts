@@ -4,18 +4,16 @@
  */
 import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
 import { createAccess } from '../features/access/feature.ts';
-import type { Delegations } from '../features/delegation/deps.ts';
-import { createDelegations } from '../features/delegation/feature.ts';
+import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
-import type { Tokens } from '../features/tokens/deps.ts';
-import { createTokens } from '../features/tokens/feature.ts';
-import type { WorkloadIdentity } from '../features/workload-identity/deps.ts';
+import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   clientRefusalCodes,
   createWorkloadIdentity,
   findPolicyPower,
   grantRefusalCodes,
+  type WorkloadIdentity,
 } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
@@ -47,14 +45,12 @@ export function createIssuance(
   };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
 
-  const { unregisteredResources } = config;
-  const { findGrant, findGrants } = registry.resources.access;
-  const resources = { findGrant, unregisteredResources };
+  const resources = registry.resources.access;
 
   const delegations: Delegations = createDelegations({
     ...shared,
     ...resources,
-    findGrants,
+    unregisteredResources: config.unregisteredResources,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
     verifyAccessToken: async (token) => tokens.verify(token),
     findAgents: agents.findAll,
@@ -67,11 +63,11 @@ export function createIssuance(
   const grants = [delegations.grant];
   const tokens: Tokens = createTokens({
     ...exchanging,
+    ...resources,
     assertions: createAssertions(clock),
     statuses,
     isAdmin,
     grants,
-    unregisteredResources: config.unregisteredResources,
     resourceIdentifiers: config.resourceIdentifiers,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
@@ -98,6 +94,7 @@ export function createIssuance(
     lockEligibility: tokens.lockEligibility,
     findEligibility: tokens.findEligibility,
     lockAgent: agents.lock,
+    refuseOwnAgent: events.provisionedProofs.refuseOwnAgent,
     refuseImpersonation,
     endDelegationsOf: delegations.endOfPolicy,
     roleOf: organizations.roleOf,
@@ -107,7 +104,8 @@ export function createIssuance(
     findEligibility: (agentId) => tokens.findEligibility(db, agentId),
     roleOf: organizations.roleOf,
     listGrants: registry.resources.listGrants,
-    findGrants: (queries) => findGrants(db, queries),
+    findGrants: (queries) => resources.findGrants(db, queries),
+    grantedScopes: resources.grantedScopes,
     listReceivedDelegations: delegations.listReceived,
     listActivePolicies: workloads.listActivePolicies,
   });

@@ -42,7 +42,9 @@ export function openProvider(config: Config, clock: Clock): OpenIdProvider | und
   if (!issuer || !clientId || !clientSecret) return undefined;
   return createOpenIdProvider(
     {
-      ...{ issuer, clientId, clientSecret },
+      issuer,
+      clientId,
+      clientSecret,
       name: name ?? new URL(issuer).host,
       redirectUri: `${config.baseUrl}/console/api/oidc/callback`,
     },

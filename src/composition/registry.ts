@@ -1,28 +1,28 @@
 /** The registry: organizations, agents, their credentials and grants, resources, identity documents and listings, and the policy engine that guards them. */
+
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
 import type { PolicyAction } from '../contract/actions.ts';
-import type { Agents } from '../features/agents/deps.ts';
-import { createAgents } from '../features/agents/feature.ts';
+import { type Agents, createAgents } from '../features/agents/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
-import type { Marketplace } from '../features/marketplace/deps.ts';
-import { createMarketplace } from '../features/marketplace/feature.ts';
-import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
-import { createOrganizations } from '../features/organizations/feature.ts';
+import { createMarketplace, type Marketplace } from '../features/marketplace/feature.ts';
+import { createOrganizations, type Organizations } from '../features/organizations/feature.ts';
 import { createPeople } from '../features/people/feature.ts';
-import type { Resources } from '../features/resources/deps.ts';
-import { createResources } from '../features/resources/feature.ts';
+import { createResources, type Resources } from '../features/resources/feature.ts';
 import { findPolicyPower } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
-import type { Tx } from '../kernel/data/db.ts';
 import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
 import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 
-export function createRegistry(base: Foundations, { ledger, cache, recordRefusal }: Events) {
+export function createRegistry(
+  base: Foundations,
+  { ledger, cache, recordRefusal, provisionedProofs }: Events,
+) {
   const { config, clock, metrics, ids, db, signer, engine } = base;
   const shared = { db, clock, ids, ledger, metrics };
+  const { refuseOwnAgent, refuseLastingPower } = provisionedProofs;
   const recordPolicyRefusal = (caller: Caller, action: PolicyAction): Promise<void> => {
     const { organizationId, agentId } = caller;
     const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
@@ -41,9 +41,11 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     // Each needs the other: a member is an agent, and an agent's organization has a plan.
     agentFor: (caller, agentId) => agents.get(caller, agentId),
     findPolicyPower,
+    refuseOwnAgent,
+    refuseLastingPower,
   });
   /** A caller that gives an agent a secret, a key or a trust policy must hold all that the agent holds, its grants included. */
-  const refuseImpersonation = async (tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void> => {
+  const refuseImpersonation: Organizations['refuseImpersonation'] = async (tx, caller, agent) => {
     await organizations.refuseImpersonation(tx, caller, agent);
     await resources.access.refuseGrantsBeyond(tx, caller, agent);
   };
@@ -53,6 +55,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     multiTenant: config.multiTenant,
     defaultScopes: config.defaultAgentScopes,
     lockOrganization: organizations.lockOrganization,
+    refuseOwnAgent,
     refuseImpersonation,
     // Each needs the other: a grant belongs to an agent, and tokens for a resource carry fields of the agent.
     refuseClaimChange: (...change) => resources.access.refuseClaimChange(...change),
@@ -70,6 +73,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     ...shared,
     issuer: config.baseUrl,
     resourceIdentifiers: config.resourceIdentifiers,
+    unregisteredResources: config.unregisteredResources,
     outbound: base.outbound,
     requirePermission,
     lockOrganization: organizations.lockOrganization,
@@ -77,6 +81,8 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     agentFor: agents.get,
     lockAgent: agents.lock,
     roleOf: organizations.roleOf,
+    refuseOwnAgent,
+    refuseLastingPower,
     mayGrant: createMayGrant(engine),
     findPolicyPower,
     recordRefusal: recordPolicyRefusal,
@@ -111,8 +117,15 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     cardUrlOf: did.identifiers.card,
   });
   return {
-    ...{ requirePermission, refuseImpersonation },
-    ...{ organizations, agents, credentials, people, resources, did, marketplace },
+    requirePermission,
+    refuseImpersonation,
+    organizations,
+    agents,
+    credentials,
+    people,
+    resources,
+    did,
+    marketplace,
   };
 }
 

@@ -70,7 +70,7 @@ export const ScopeName = Type.String({
 });
 
 const address = { minLength: 1, maxLength: 1024 };
-/** URLs of another server; `urlProblem` in kernel/ports/external-tokens.ts validates them. */
+/** URLs of another server; `urlProblem` in kernel/url-problem.ts validates them. */
 export const Address = Type.String({
   ...address,
   documentedPattern: httpsUrl,

@@ -1,7 +1,6 @@
 import type { Scope } from '../contract/scopes.ts';
 import { operatorScope } from '../contract/scopes.ts';
 import { fail } from './fail.ts';
-import type { IdempotencyKey } from './ports/idempotency.ts';
 
 /** The source of a request; part of every audit event. */
 export interface Origin {
@@ -26,6 +25,16 @@ export interface Person {
   readonly name: string;
   /** The role in the organization, instead of the agent's. */
   readonly role: 'admin' | 'none';
+}
+
+/** An idempotency key: travels with the caller to the ledger, so that the key commits with the change it belongs to. */
+export interface IdempotencyKey {
+  readonly caller: string;
+  readonly keyHash: Buffer;
+  readonly requestHash: Buffer;
+  /** The event that records the creation, and the field of it that has the id. */
+  readonly event: string;
+  readonly idField: string;
 }
 
 /** The caller: the guard creates it from a verified access token, or from client credentials on routes that accept them. */

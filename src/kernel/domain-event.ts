@@ -1,8 +1,7 @@
 /** Domain events: the facts that services record, and the listeners that receive them. kernel/ledger.ts delivers them. */
 import type { EventType } from '../contract/events.ts';
-import type { Actor } from './caller.ts';
+import type { Actor, IdempotencyKey } from './caller.ts';
 import type { Tx } from './data/db.ts';
-import type { IdempotencyKey } from './ports/idempotency.ts';
 
 export interface DomainEvent {
   readonly eventId: string;

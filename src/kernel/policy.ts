@@ -7,7 +7,6 @@ import type { ErrorCode } from '../contract/errors.ts';
 import { scopes as allScopes, operatorScope, type Scope } from '../contract/scopes.ts';
 import { type Caller, missingRole } from './caller.ts';
 import { fail } from './fail.ts';
-import { scopeChallenge } from './http/access/challenges.ts';
 import { nilUuid } from './ids.ts';
 
 export type Role = 'admin' | 'member' | 'none';
@@ -124,6 +123,11 @@ export const createMayGrant =
       action,
       resource: organization(organizationId),
     });
+
+/** RFC 6750 §3.1, for a refusal that a token with this scope would not get. */
+export const scopeChallenge = (needed: Scope, metadata: string) => ({
+  'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
+});
 
 /** Equal requests need equal text: the engine caches its decisions by it. */
 const sorted = (scopes: Iterable<string>): string[] => [...scopes].sort();

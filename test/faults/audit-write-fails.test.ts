@@ -1,11 +1,12 @@
 /** The audit log refuses events of marked agents and organizations: their changes are rolled back, other callers are not affected. */
+
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
+import { succeeding } from '../matrix/all-rows.ts';
 import {
   asTenantAdmin,
   changesNothing,
-  succeeding,
   type Target,
   type TestRequest,
   validTokenRequest,

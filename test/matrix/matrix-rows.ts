@@ -1,6 +1,6 @@
 /**
- * The permission matrix: every operation against every principal. A route without a row fails the test; a feature adds its
- * rows here. An answer is the status, and the code when it is a refusal.
+ * The permission matrix: every operation against every principal. A route without a row fails the test. The rows of a slice are in its
+ * own test (all-rows.ts). An answer is the status, and the code when it is a refusal.
  */
 import { randomUUID } from 'node:crypto';
 import { newAgent } from '../support/harness.ts';
@@ -110,6 +110,9 @@ export interface Row {
     Readonly<Partial<Record<Workload, string>>>;
 }
 
+/** For the test of a slice: false while all-rows.ts imports it for its rows alone. */
+export const runsTests = ({ url }: ImportMeta): boolean => !url.endsWith('?rows');
+
 /** Workloads differ from members and admins only where a row says so. */
 export const answersOf = ({ answers }: Row): Readonly<Record<Principal, string>> => ({
   ...(Object.fromEntries(workloadNames.map((who) => [who, answers[workloads[who]]])) as Record<
@@ -120,11 +123,11 @@ export const answersOf = ({ answers }: Row): Readonly<Record<Principal, string>>
 });
 
 /** Open routes: the token does not matter. */
-const sameForAll = (answer: string) =>
+export const sameForAll = (answer: string) =>
   Object.fromEntries(principals.map((who) => [who, answer])) as Row['answers'];
 
 /** Routes that require a token: these principals get the same answer everywhere. */
-const behindToken = (
+export const behindToken = (
   answers: Record<
     | 'wrongScope'
     | 'otherOrganization'
@@ -148,7 +151,7 @@ const behindToken = (
 });
 
 /** Resources of an agent: callers with the scope, in their own organization; others get 404. */
-const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
+export const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
   behindToken({
     wrongScope: '403 INSUFFICIENT_SCOPE',
     otherOrganization: foreign,
@@ -161,13 +164,13 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
   });
 
 /** As `ofAgents`, for lasting rights: a caller cannot grant scopes that it holds by delegation only. */
-const ofLastingPower = (success: string, foreign?: string) => ({
+export const ofLastingPower = (success: string, foreign?: string) => ({
   ...ofAgents(success, foreign),
   delegated: '403 FORBIDDEN',
 });
 
 /** Every agent in its own organization, with any scopes; others get 404. */
-const ofAnyAgent = (success: string) =>
+export const ofAnyAgent = (success: string) =>
   behindToken({
     wrongScope: success,
     otherOrganization: '404 ORG_NOT_FOUND',
@@ -317,7 +320,7 @@ const delegationTo = (delegateeId: string): TestRequest => ({
 });
 
 /** Requests that succeed for the operator, for rows whose own request is refused. */
-const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
+export const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
   exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
@@ -344,10 +347,6 @@ const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
     headers: { ...fromPage, cookie },
   }),
 };
-
-/** A request that succeeds for the operator. */
-export const succeeding = (id: string): Row['request'] | undefined =>
-  succeedingOtherwise[id] ?? rows[id]?.request;
 
 const trustPolicies = `${api}/oidc/trust-policies`;
 

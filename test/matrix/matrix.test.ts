@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { consoleFixture, startApp } from '../support/harness.ts';
 import { createMatrixFixture, fieldsOf, send } from '../support/principals.ts';
+import { rows } from './all-rows.ts';
 import {
   answersOf,
   type Principal,
   principals,
   type Row,
-  rows,
   showsForeign,
   type Target,
   workloadMayChangeItself,

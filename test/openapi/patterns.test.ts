@@ -1,4 +1,5 @@
 /** The patterns of the OpenAPI document that code checks: both accept and refuse the same values. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -11,12 +12,12 @@ import {
   resourceIdentifier,
   streamPosition,
 } from '../../src/contract/patterns.ts';
-import { openPeriod } from '../../src/features/audit/log/period.ts';
+import { openPeriod } from '../../src/features/audit/period.ts';
 import { parsePositionId } from '../../src/features/events/messages.ts';
 import { identifierProblem } from '../../src/features/resources/identifier.ts';
 import { periodOf } from '../../src/features/usage/period.ts';
 import { audienceOf } from '../../src/kernel/audience.ts';
-import { urlProblem } from '../../src/kernel/ports/external-tokens.ts';
+import { urlProblem } from '../../src/kernel/url-problem.ts';
 
 const issuer = 'https://auth.invalid';
 

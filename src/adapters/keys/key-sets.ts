@@ -3,11 +3,13 @@
  * one request per cool-down for keys that it may have added, and retries with exponential backoff while it fails. Concurrent callers
  * share one request (single flight). Each process has its own cache.
  */
+
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/observability/log.ts';
-import { type KeySource, urlProblem } from '../../kernel/ports/external-tokens.ts';
+import type { KeySource } from '../../kernel/ports/external-tokens.ts';
 import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
+import { urlProblem } from '../../kernel/url-problem.ts';
 import { type ExternalKey, pickKey, readKeySet } from './external-keys.ts';
 
 /** Bounds for `max-age` of `Cache-Control`, and the default without it. */

@@ -1,6 +1,7 @@
 /** What an error of the database means: a temporary failure, a sign of a failover, a kind for the metrics. */
-import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
+
 import { DatabaseUnavailable } from '../../kernel/data/db.ts';
+import { Overloaded } from '../../kernel/overloaded.ts';
 
 const networkErrors = new Set([
   'ECONNREFUSED',

@@ -3,11 +3,11 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, execute } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
-import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import { raw, sql } from '../../kernel/data/sql.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
+import { Overloaded } from '../../kernel/overloaded.ts';
 import { createPostgres } from './postgres.ts';
 
 async function open() {

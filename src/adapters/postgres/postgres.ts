@@ -1,13 +1,13 @@
 /** The database port on `pg`: named and timed queries, transactions, and a pool that reconnects after an outage. */
 
 import pg from 'pg';
-import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
 import { createSemaphore } from '../../kernel/concurrency/semaphore.ts';
 import { DatabaseUnavailable, type Db, type Queryable, type Tx, withVariable } from '../../kernel/data/db.ts';
 import { isPrepared, type Sql } from '../../kernel/data/sql.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { type SpanOptions, tracer } from '../../kernel/observability/tracing.ts';
+import { Overloaded } from '../../kernel/overloaded.ts';
 import { connectTimeoutOf, onUnreplicatedCommit, shortTimeoutOf, unreplicated } from './client.ts';
 import { errorKinds, isOutage, kindOf, maySignalFailover } from './errors.ts';
 import { createHosts } from './hosts.ts';

@@ -13,10 +13,20 @@ import { kafkaCheck, natsCheck, providerCheck, redisCheck, stripeCheck } from '.
 import { tracingCheck } from './tracing.ts';
 
 const checks: readonly Check[] = [
-  ...[configurationCheck, keysCheck, policiesCheck],
-  ...[databaseCheck, redisCheck, kafkaCheck, natsCheck, stripeCheck, providerCheck, tracingCheck],
-  ...[baseUrlCheck],
-  ...[nodeCheck, limitsCheck, diskCheck],
+  configurationCheck,
+  keysCheck,
+  policiesCheck,
+  databaseCheck,
+  redisCheck,
+  kafkaCheck,
+  natsCheck,
+  stripeCheck,
+  providerCheck,
+  tracingCheck,
+  baseUrlCheck,
+  nodeCheck,
+  limitsCheck,
+  diskCheck,
 ];
 
 export async function doctor(io: Io, options: DoctorOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { AccessService } from './deps.ts';
 import { AgentAccess, AgentParams } from './schema.ts';
+import type { AccessService } from './service.ts';
 
 export const accessRoutes = (access: AccessService): RouteEntry[] => [
   route({

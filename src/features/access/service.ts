@@ -1,13 +1,17 @@
+import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Role } from '../../kernel/policy.ts';
-import { grantedScopes } from '../../kernel/ports/resources.ts';
-import type { AccessDeps, AccessService } from './deps.ts';
-import { maxEntries, type PolicyAccess } from './schema.ts';
+import type { AccessDeps } from './feature.ts';
+import { type AgentAccess, maxEntries, type PolicyAccess } from './schema.ts';
+
+export interface AccessService {
+  get(caller: Caller, agentId: string): Promise<AgentAccess>;
+}
 
 const nothing = { role: null, own: [], grants: [], delegated: [], trustPolicies: [], truncated: false };
 
 export function createAccessService(deps: AccessDeps): AccessService {
-  const { agentFor, findEligibility, roleOf, listGrants, findGrants } = deps;
+  const { agentFor, findEligibility, roleOf, listGrants, findGrants, grantedScopes } = deps;
   const { listReceivedDelegations, listActivePolicies } = deps;
 
   /** Limits the scopes that the policies name to those that the agent may hold now. An entry without scopes is left out. */

@@ -1,9 +1,9 @@
 /** Read-through cache of agents, invalidated by the ledger: `GET /agents/{agentId}` is the most frequent read of a registry. */
 import { auditEvents } from '../../contract/events.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
-import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { AgentDeps } from './deps.ts';
+import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
+import type { AgentDeps } from './feature.ts';
 import type { Agent } from './schema.ts';
 
 /** The number changes with the shape of the cached value: nodes of two versions may share a store. */

@@ -3,20 +3,51 @@
  * `agent_counts`. The credentials feature owns secrets, the tokens feature tokens, the organizations feature plan limits.
  */
 
-import type { AgentDeps, Agents } from './deps.ts';
+import type { Scope } from '../../contract/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { CredentialService } from '../credentials/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { ResourceAccess } from '../resources/access.ts';
 import { createEmailIndexLoop } from './email-index-store.ts';
 import { agentRoutes } from './routes.ts';
+import type { PublicJwk } from './schema.ts';
 import { createAgentService } from './service.ts';
 
 export { invalidateAgents } from './agent-cache.ts';
 export { dropGlobalEmailIndex } from './email-index-store.ts';
 
-export function createAgents(deps: AgentDeps): Agents {
+export interface AgentDeps {
+  readonly cache: InvalidatingCache;
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly metrics: Metrics;
+  readonly multiTenant: boolean;
+  /** For agents that are created without `allowedScopes`, within what the creator may grant. */
+  readonly defaultScopes: readonly Scope[];
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly refuseClaimChange: ResourceAccess['refuseClaimChange'];
+  readonly revokeCredentialsOf: CredentialService['revokeAllOf'];
+  /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */
+  readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;
+}
+
+export function createAgents(deps: AgentDeps) {
   const service = createAgentService(deps);
   return {
     ...service,
-    get: async (caller, agentId) => service.get(caller, agentId),
     routes: agentRoutes(service),
     loops: deps.multiTenant ? [createEmailIndexLoop(deps)] : [],
   };
 }
+
+export type Agents = ReturnType<typeof createAgents>;

@@ -1,6 +1,5 @@
 import Type from '../../contract/json-schema.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { AgentService } from './deps.ts';
 import {
   Agent,
   AgentChange,
@@ -11,6 +10,7 @@ import {
   KeySet,
   NewAgent,
 } from './schema.ts';
+import type { AgentService } from './service.ts';
 
 /** Filters that a large part of the agents may match, without a counter for their total: counting a million matches takes long. */
 const isSearch = ({ q, capability, deploymentEnv, since, until }: AgentQuery): boolean =>

@@ -1,19 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { serviceFragments } from '../../contract/identity.ts';
+import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
-import { andThen } from '../../kernel/concurrency/maybe-promise.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { createAgentCache } from './agent-cache.ts';
-import type { AgentDeps, AgentService } from './deps.ts';
-import type { Agent, AgentChange, KeySet, PublicJwk } from './schema.ts';
+import type { AgentDeps } from './feature.ts';
+import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -31,6 +30,42 @@ import {
 } from './store.ts';
 import { eventOf } from './transitions.ts';
 
+export type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
+  readonly organizationId: string;
+  readonly allowedScopes: readonly Scope[];
+};
+
+export interface AgentService {
+  create(caller: Caller, wanted: NewAgent): Promise<Agent>;
+  list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
+  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
+  get(caller: Caller, agentId: string): MaybePromise<Agent>;
+  /** Without authorization: for features that check access to agents of other organizations themselves. */
+  find(agentId: string): Promise<Agent | undefined>;
+  update(caller: Caller, agentId: string, change: AgentChange): Promise<Agent>;
+  remove(caller: Caller, agentId: string): Promise<void>;
+  keys(caller: Caller, agentId: string): Promise<KeySet>;
+  putKeys(caller: Caller, agentId: string, wanted: KeySet): Promise<KeySet>;
+  /** The insert itself, for callers that have authorized it: `create`, and bootstrap. */
+  register(tx: Tx, actor: Actor, wanted: AgentToRegister, agentId?: string): Promise<Agent>;
+  /**
+   * For every change of an agent, its keys, credentials, policies or listing: the agent, locked until the transaction ends.
+   * AGENT_NOT_FOUND unless the caller may see it. FORBIDDEN for an operator's agent, unless the caller is an operator: a caller
+   * that cannot create operators cannot end them either.
+   */
+  lock(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
+  /** Agents that count against the organization's plan: all but the decommissioned. */
+  countAgainstPlan(organizationId: string): Promise<number>;
+  /** By id, without authorization; agents that do not exist are left out. */
+  findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
+  /** The same, locked until the transaction ends. */
+  lockAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
+  /** The facts for identity documents, without authorization; agents that do not exist are left out. */
+  facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
+  /** The oldest active agent that holds the operator's scope. */
+  findOperator(tx: Tx): Promise<Agent | undefined>;
+}
+
 export function createAgentService(deps: AgentDeps): AgentService {
   const {
     db,
@@ -45,6 +80,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     refuseClaimChange,
     revokeCredentialsOf,
     readPublicKey,
+    refuseOwnAgent,
   } = deps;
 
   const findAgent = createBatcher({
@@ -243,7 +279,12 @@ const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
     organizationId,
     agentId,
     metadata: {
-      ...{ agentType, status, owner, version, deploymentEnv, allowedScopes },
+      agentType,
+      status,
+      owner,
+      version,
+      deploymentEnv,
+      allowedScopes,
       ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
       ...more,
     },

@@ -3,13 +3,23 @@
  * which the usage feature writes. So the cost of a response does not grow with the number of tokens.
  */
 
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { open, type RouteEntry } from '../../kernel/http/route.ts';
-import type { AnalyticsDeps } from './deps.ts';
+import type { Usage } from '../usage/feature.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
 
-export function createAnalytics(deps: AnalyticsDeps): { readonly routes: readonly RouteEntry[] } {
+export interface AnalyticsDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly countIssued: Usage['countIssued'];
+  /** When false, every route answers 404. */
+  readonly enabled: boolean;
+}
+
+export function createAnalytics(deps: AnalyticsDeps) {
   const routes = analyticsRoutes(createAnalyticsService(deps));
   return { routes: deps.enabled ? routes : routes.map(switchedOff) };
 }

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
-import type { AnalyticsDeps } from './deps.ts';
+import type { AnalyticsDeps } from './feature.ts';
 import type { Activity, TokensByAgent, TokensByDay } from './schema.ts';
 import { tokensByAgent, tokensByDay, tokensByHourOfWeek } from './store.ts';
 

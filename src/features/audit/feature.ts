@@ -5,22 +5,33 @@
  * heads, keys, anchors. The other features report events through the ledger.
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
-import { isoTime } from '../../kernel/clock.ts';
-import { createBacklog } from './chain/backlog.ts';
+
+import { type Clock, isoTime } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
+import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
+import { takeSnapshot } from './chain/evidence-store.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { findFirstUse, readKeys } from './chain/keys/keys-store.ts';
+import type { KeyRow } from './chain/keys/trusted-keys.ts';
 import { createTreeLeaves } from './chain/leaves/tree-leaves.ts';
 import { createSequencer } from './chain/sequencer.ts';
+import type { TreeHeadRow } from './chain/statements.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
 import { createUnlinkedEvents } from './chain/unlinked-events.ts';
-import type { Audit, AuditDeps } from './deps.ts';
-import { exportLog } from './export/export.ts';
+import { type ExportOptions, exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
-import { createIntegrityStatus } from './integrity-status.ts';
-import { createFeed } from './log/feed.ts';
+import type { Finding } from './findings.ts';
+import { createIntegrityStatus, type IntegrityStatus } from './integrity-status.ts';
+import { type AuditFeed, createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
 import { createRetention } from './log/retention.ts';
@@ -35,13 +46,59 @@ import {
 import { createProofService } from './proof/service.ts';
 import { auditRoutes } from './routes.ts';
 import { findOrganizations } from './verify/completeness-store.ts';
-import { takeSnapshot } from './verify/evidence-store.ts';
-import { checkExternalCheckpoint } from './verify/external-checkpoint.ts';
-import { createIntegrity } from './verify/integrity.ts';
+import { checkExternalCheckpoint, type ExternalCheckpoint } from './verify/external-checkpoint.ts';
+import { createIntegrity, type Integrity } from './verify/integrity.ts';
 import { createVerificationService } from './verify/service.ts';
 import { verifyAllTreeHeads } from './verify/tree-head-scan.ts';
-import { createVerifier } from './verify/verifier.ts';
+import { createVerifier, type Verifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
+
+export interface AuditDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  readonly readStatement: ReadStatement;
+}
+
+export interface Audit {
+  readonly routes: readonly RouteEntry[];
+  readonly listener: LedgerListener;
+  readonly loops: readonly Loop[];
+  /**
+   * Call it before the first event is recorded: it creates partitions and adds the signing key. The key of a server takes
+   * over. Other commands do not take over, and check `otherKey` before they record.
+   */
+  prepare(options?: { takeOver: boolean }): Promise<void>;
+  /** The key that signs the log, when ours may not: events that we record would not be linked. */
+  otherKey(): Promise<string | undefined>;
+  /** Links all events that were recorded so far. */
+  linkAll(): Promise<void>;
+  readonly verify: Verifier['verify'];
+  /** Verifies the tree heads of all organizations; undefined when there is no finding. */
+  verifyTreeHeads(): Promise<Finding | undefined>;
+  readonly integrity: Integrity;
+  /** Whether the chain of an organization is intact, as far as this process knows; no I/O. */
+  readonly statusOf: IntegrityStatus['statusOf'];
+  /** The keys that have signed the log, newest first, and its newest tree head. */
+  signatures(): Promise<{ readonly keys: readonly KeyRow[]; readonly treeHead: TreeHeadRow | undefined }>;
+  /** Whether events are linked in time, as of the last round of the backlog loop. */
+  linking(): LinkingState;
+  /** One round of the backlog loop. */
+  checkBacklog(): Promise<void>;
+  /** Links all events, then lists every organization in the log. */
+  organizations(): Promise<string[]>;
+  /** Why an external checkpoint is not part of the log; undefined when it is. */
+  checkExternalCheckpoint(external: ExternalCheckpoint): Promise<Finding | undefined>;
+  /** Writes the log with its evidence, and returns the number of events. */
+  export(options: ExportOptions): Promise<number>;
+  readonly feed: AuditFeed;
+  /** One round of the background check. */
+  watch(): Promise<unknown>;
+  /** Drops the days past retention. */
+  retain(): Promise<void>;
+}
 
 export function createAudit(deps: AuditDeps): Audit {
   const { db, clock, log, metrics, signer, readStatement } = deps;
@@ -63,7 +120,7 @@ export function createAudit(deps: AuditDeps): Audit {
     treeHeads,
     treeLeaves,
     integrity,
-    partitions,
+    ensurePartition: partitions.ensureFor,
     unlinked,
   });
   const { drain } = sequencer;

@@ -23,7 +23,7 @@ export type AuditEvent = Static<typeof AuditEvent>;
 
 export const AuditPage = PageOf(AuditEvent, 'AuditPage');
 
-/** Parsed by log/period.ts. */
+/** Parsed by period.ts. */
 const AuditDate = (meaning: string) =>
   Type.String({
     maxLength: 40,

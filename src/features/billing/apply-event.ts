@@ -3,6 +3,7 @@
  * the provider may send an event again. Nothing else changes a plan. When the event alone cannot decide, the provider is asked for the current state, outside of any transaction, and
  * the event is applied again with the answer.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
@@ -17,8 +18,8 @@ import {
   type ProviderName,
   type SubscriptionState,
 } from '../../kernel/ports/payments.ts';
-import type { BillingDeps } from './deps.ts';
 import { decide, decideAfterLookup, grantedTierOf, isAbove, planAfter } from './event-decision.ts';
+import type { BillingDeps } from './feature.ts';
 import type { Outcome } from './schema.ts';
 import {
   findOwner,

@@ -1,11 +1,12 @@
 /** The pages of the embedded provider. The token in the URL authorizes: its bearer may view the page and confirm once. */
+
 import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { PaidTier } from '../../kernel/ports/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import type { OrganizationSummary } from './deps.ts';
+import type { Organization } from '../organizations/schema.ts';
 import { isAbove } from './event-decision.ts';
 import { checkoutPage, confirmedPage, portalPage } from './pages.ts';
 import type { BillingService, BillingServiceDeps } from './service.ts';
@@ -18,7 +19,7 @@ export interface EmbeddedPages {
   portal(token: string): Promise<string>;
 }
 
-type OpenCheckout = { session: StoredSession & { targetTier: PaidTier }; organization: OrganizationSummary };
+type OpenCheckout = { session: StoredSession & { targetTier: PaidTier }; organization: Organization };
 
 export function createEmbeddedPages(deps: BillingServiceDeps, billing: BillingService): EmbeddedPages {
   const { db, clock, organizations, embedded, orderProvider } = deps;

@@ -4,15 +4,48 @@
  * feature enforces it. The payment provider is Stripe (adapters/stripe/stripe.ts) or the embedded one, which takes no money.
  */
 
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { RequirePermission } from '../../kernel/policy.ts';
+import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/ports/payments.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createApplyEvent } from './apply-event.ts';
-import type { Billing, BillingDeps, ProviderOptions } from './deps.ts';
 import { createEmbeddedProvider, embeddedPrices, embeddedSecret } from './embedded.ts';
 import { createEmbeddedPages } from './embedded-pages.ts';
 import { billingLoops } from './loops.ts';
 import { billingRoutes } from './routes.ts';
 import { createBillingService } from './service.ts';
 
-export function createBilling(deps: BillingDeps, options: ProviderOptions): Billing {
+export interface BillingDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly requirePermission: RequirePermission;
+  readonly organizations: Pick<
+    OrganizationService,
+    'describe' | 'deletedAmong' | 'lockOrganization' | 'setPlan'
+  >;
+}
+
+export interface ProviderOptions {
+  readonly baseUrl: string;
+  readonly stripe: { readonly provider: PaymentProvider; readonly readEvent: ReadPaymentEvent } | undefined;
+  /** Whether plans can be ordered without Stripe, and without payment. */
+  readonly allowEmbedded: boolean;
+  readonly seal: (text: string) => string;
+  readonly createEventReader: (options: {
+    secret: string;
+    prices: Readonly<Record<PaidTier, string>>;
+    clock: Clock;
+  }) => ReadPaymentEvent;
+}
+
+export function createBilling(deps: BillingDeps, options: ProviderOptions) {
   const { clock, ids } = deps;
   const secret = embeddedSecret(options.seal);
   const embedded = {
@@ -35,6 +68,9 @@ export function createBilling(deps: BillingDeps, options: ProviderOptions): Bill
   return {
     routes: billingRoutes(service, pages),
     loops: billingLoops(serviceDeps, service),
-    checkout: (caller, targetTier) => service.checkout(caller, targetTier),
+    /** Starts the payment of a plan; for `POST /tiers/upgrade`. */
+    checkout: service.checkout,
   };
 }
+
+export type Billing = ReturnType<typeof createBilling>;

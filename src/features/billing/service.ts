@@ -14,10 +14,11 @@ import {
   type ProviderName,
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
+import type { Organization } from '../organizations/schema.ts';
 import type { ApplyEvent } from './apply-event.ts';
-import type { BillingDeps, OrganizationSummary } from './deps.ts';
 import { type EmbeddedProvider, renewedPeriodEnd, type SignedEvent } from './embedded.ts';
 import { grantedTierOf, isAbove } from './event-decision.ts';
+import type { BillingDeps } from './feature.ts';
 import type { Checkout, Outcome, Portal, Subscription } from './schema.ts';
 import { closeOpenCheckouts, insertSession, type StoredSession } from './sessions-store.ts';
 import { findSubscription, type StoredSubscription, saveSubscription } from './store.ts';
@@ -45,20 +46,20 @@ export interface BillingService {
     signed: SignedEvent,
     confirmOrder?: (tx: Tx) => Promise<void>,
   ): Promise<Outcome>;
-  toSubscription(organization: OrganizationSummary, stored: StoredSubscription | undefined): Subscription;
+  toSubscription(organization: Organization, stored: StoredSubscription | undefined): Subscription;
 }
 
 export function createBillingService(deps: BillingServiceDeps): BillingService {
   const { db, clock, ledger, requirePermission, organizations, applyEvent, embedded, stripe, orderProvider } =
     deps;
 
-  const requireExisting = async (organizationId: string): Promise<OrganizationSummary> => {
+  const requireExisting = async (organizationId: string): Promise<Organization> => {
     const organization = await organizations.describe(db, organizationId);
     return organization && organization.status !== 'deleted' ? organization : fail('ORG_NOT_FOUND');
   };
 
   /** Only operators see another organization than their own. */
-  const requireVisible = (caller: Caller, organizationId: string): Promise<OrganizationSummary> =>
+  const requireVisible = (caller: Caller, organizationId: string): Promise<Organization> =>
     organizationId === caller.organizationId || isOperator(caller)
       ? requireExisting(organizationId)
       : fail('ORG_NOT_FOUND');
@@ -69,7 +70,7 @@ export function createBillingService(deps: BillingServiceDeps): BillingService {
       ...(message !== undefined && { message }),
     });
 
-  const requireManageable = async (caller: Caller, organizationId: string): Promise<OrganizationSummary> => {
+  const requireManageable = async (caller: Caller, organizationId: string): Promise<Organization> => {
     await requireManage(caller, organizationId);
     return requireExisting(organizationId);
   };

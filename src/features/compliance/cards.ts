@@ -1,6 +1,7 @@
 /** Streams the cards of all active agents of an organization as one JSON array, with one page in memory at a time. */
+
 import { isoTime } from '../../kernel/clock.ts';
-import type { ComplianceDeps } from './deps.ts';
+import type { ComplianceDeps } from './feature.ts';
 import { findActive } from './store.ts';
 
 export interface Cards {

@@ -2,6 +2,7 @@
  * The SOC 2 controls. Each checks the database, the keys, the settings or the audit log. A check that fails to run makes its control
  * `unknown`. All checks run together, at most once a minute per process.
  */
+
 import { limits, writingAgentLimits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
@@ -13,7 +14,7 @@ import {
   holdsHashesOnly,
   refusesAuditChanges,
 } from './controls-store.ts';
-import type { ComplianceDeps } from './deps.ts';
+import type { ComplianceDeps } from './feature.ts';
 import type { Control } from './schema.ts';
 
 interface Check {

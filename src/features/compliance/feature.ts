@@ -3,15 +3,40 @@
  * badges were issued and verified. Otherwise a read model that spans tables: it reads `agents` and `agent_counts`, samples
  * `credentials`, and reads PostgreSQL's catalog and settings. It writes no other table.
  */
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Kv } from '../../kernel/ports/kv.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
+import type { Audit } from '../audit/feature.ts';
+import type { Did } from '../did/feature.ts';
 import { createCards } from './cards.ts';
 import { createControls } from './controls.ts';
-import type { Compliance, ComplianceDeps } from './deps.ts';
 import { createVerificationLoop } from './loops.ts';
 import { createReports } from './report.ts';
 import { complianceRoutes } from './routes.ts';
 import { createVerification } from './verification.ts';
 
-export function createCompliance(deps: ComplianceDeps): Compliance {
+export interface ComplianceDeps {
+  readonly db: Db;
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly signer: Pick<Signer, 'keyId' | 'publicKeys'>;
+  readonly settings: {
+    readonly complianceEnabled: boolean;
+    readonly baseUrl: string;
+    readonly rateLimitPerMinute: number;
+    readonly dataEncryptionKey: unknown;
+  };
+  readonly audit: Audit['integrity'];
+  /** True when the policies refuse an operator's action to an agent without scopes. */
+  deniesByDefault(): boolean;
+  readonly identity: Pick<Did, 'cardOf' | 'checkConformance'>;
+}
+
+export function createCompliance(deps: ComplianceDeps) {
   const verification = createVerification(deps);
   return {
     routes: complianceRoutes({

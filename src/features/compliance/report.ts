@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
-import type { ComplianceDeps } from './deps.ts';
+import type { ComplianceDeps } from './feature.ts';
 import type { ComplianceReport } from './schema.ts';
 import { countWritingAgents } from './store.ts';
 import type { Verification } from './verification.ts';

@@ -4,9 +4,10 @@
  * new or changed agents are verified again, and all of them after a key rotation. Two at a time on the thread pool, with a rest after
  * them as long as they took, so that requests are not delayed.
  */
+
 import { isoTime } from '../../kernel/clock.ts';
 import { rest } from '../../kernel/concurrency/pace.ts';
-import type { ComplianceDeps } from './deps.ts';
+import type { ComplianceDeps } from './feature.ts';
 import { type Cursor, countChecked, findUnchecked, saveChecks, type UncheckedAgent } from './store.ts';
 
 export interface Verification {

@@ -3,8 +3,20 @@
  * OpenID provider, and the files of the console. Owns `console_sessions`, `console_links`, `console_codes` and `provider_sign_ins`. A session is a cookie instead of a token: the guard gives its requests to the same routes, limits and audit
  * log as the API (kernel/http/access/session-requests.ts).
  */
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { CredentialService } from '../credentials/service.ts';
+import type { CredentialUses } from '../credentials/uses.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { PeopleSignIn } from '../people/service.ts';
+import type { Tokens } from '../tokens/feature.ts';
 import { createCodeService } from './codes/service.ts';
-import type { Console, ConsoleDeps } from './deps.ts';
 import { createLinkService } from './links/service.ts';
 import { createProviderPurgeLoop } from './oidc/loops.ts';
 import { providerSignInRoutes } from './oidc/routes.ts';
@@ -15,10 +27,37 @@ import { createSessionsListener } from './sessions/listener.ts';
 import { createPurgeLoop } from './sessions/loops.ts';
 import { createSessionService } from './sessions/service.ts';
 import { createSignIn } from './sessions/sign-in.ts';
-import { createPages } from './static/pages.ts';
+import { type ConsoleFiles, createPages } from './static/pages.ts';
 import { pageRoutes } from './static/routes.ts';
 
-export function createConsole(deps: ConsoleDeps): Console {
+export interface ConsoleSettings {
+  /** The public address. It decides whether the cookie is `Secure`. */
+  readonly baseUrl: string;
+  readonly multiTenant: boolean;
+  /** Not a production instance. */
+  readonly dev: boolean;
+}
+
+export interface ConsoleDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly recordRefusal: RecordRefusal;
+  readonly settings: ConsoleSettings;
+  readonly files: ConsoleFiles;
+  readonly findCredential: CredentialService['findBySecret'];
+  readonly recordUse: CredentialUses['recordUse'];
+  readonly findEligibility: Tokens['findEligibility'];
+  readonly lockEligibility: Tokens['lockEligibility'];
+  readonly roleOf: OrganizationService['roleOf'];
+  readonly log: Log;
+  /** The OpenID provider; undefined when none is configured. */
+  readonly provider: OpenIdProvider | undefined;
+  readonly people: PeopleSignIn;
+}
+
+export function createConsole(deps: ConsoleDeps) {
   const cookie = createSessionCookie(deps.settings.baseUrl);
   const sessions = createSessionService(deps, cookie);
   const links = createLinkService(deps, sessions);
@@ -33,7 +72,10 @@ export function createConsole(deps: ConsoleDeps): Console {
     sessions,
     authenticateSession: sessions.authenticateSession,
     explainNoSession: sessions.explainNoSession,
+    /** Ends sessions and links with their credential, agent or organization. */
     listener: createSessionsListener(sessions),
     linkFor: links.linkFor,
   };
 }
+
+export type Console = ReturnType<typeof createConsole>;

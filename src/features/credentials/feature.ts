@@ -3,13 +3,30 @@
  * The tokens feature reads the hashes to authenticate clients, and reports each use of a credential.
  */
 
-import type { CredentialDeps, Credentials } from './deps.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createUsesLoop } from './loops.ts';
 import { credentialRoutes } from './routes.ts';
 import { createCredentialService } from './service.ts';
 import { createCredentialUses } from './uses.ts';
 
-export function createCredentials(deps: CredentialDeps): Credentials {
+export interface CredentialDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly agentFor: AgentService['get'];
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly metrics: Metrics;
+}
+
+export function createCredentials(deps: CredentialDeps) {
   const uses = createCredentialUses(deps);
   const service = createCredentialService(deps, uses);
   deps.metrics.gaugeFromQuery('service_credentials_expiring_soon_total', service.countExpiringSoon);

@@ -1,5 +1,5 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { CredentialUses } from './deps.ts';
+import type { CredentialUses } from './uses.ts';
 
 /** In every process, because each keeps the uses that it has seen. */
 export const createUsesLoop = ({ flushUses }: CredentialUses): Loop => ({

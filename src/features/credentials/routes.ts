@@ -1,6 +1,5 @@
 import Type from '../../contract/json-schema.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { CredentialService } from './deps.ts';
 import {
   AgentParams,
   CredentialPage,
@@ -10,6 +9,7 @@ import {
   CredentialWithSecret,
   NewCredential,
 } from './schema.ts';
+import type { CredentialService } from './service.ts';
 
 export const credentialRoutes = (credentials: CredentialService): RouteEntry[] => [
   route({

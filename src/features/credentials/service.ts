@@ -1,19 +1,20 @@
 import type { EventType } from '../../contract/events.ts';
-import type { Actor } from '../../kernel/caller.ts';
+import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { CredentialDeps } from './feature.ts';
 import type {
-  CredentialAgent,
-  CredentialDeps,
-  CredentialPath,
-  CredentialService,
-  CredentialUses,
-} from './deps.ts';
-import type { Credential } from './schema.ts';
+  Credential,
+  CredentialQuery,
+  CredentialRotation,
+  CredentialWithSecret,
+  NewCredential,
+} from './schema.ts';
 import {
   countExpiring,
   findCredentialBySecret,
@@ -25,6 +26,34 @@ import {
   replaceSecret,
 } from './store.ts';
 import { eventOf } from './transitions.ts';
+import type { CredentialUses } from './uses.ts';
+
+export interface CredentialPath {
+  readonly agentId: string;
+  readonly credentialId: string;
+}
+
+export interface CredentialService {
+  generate(caller: Caller, agentId: string, wanted: NewCredential): Promise<CredentialWithSecret>;
+  list(caller: Caller, agentId: string, query: CredentialQuery): Promise<Page<Credential>>;
+  rotate(caller: Caller, path: CredentialPath, wanted: CredentialRotation): Promise<CredentialWithSecret>;
+  revoke(caller: Caller, path: CredentialPath): Promise<void>;
+  /** The insert itself, for callers that have authorized it: `generate`, and bootstrap. */
+  issue(
+    tx: Tx,
+    actor: Actor,
+    agent: Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>,
+    wanted: Pick<Credential, 'expiresAt' | 'name'>,
+  ): Promise<CredentialWithSecret>;
+  /** Whether the agent can authenticate with this secret now. `dev` checks the secret that it has stored. */
+  isValidSecret(agentId: string, clientSecret: string): Promise<boolean>;
+  /** The credential with which the agent can authenticate now by this secret. */
+  findBySecret(db: Queryable, agentId: string, clientSecret: string): Promise<string | undefined>;
+  /** For the end of an agent, whose own event covers it. */
+  revokeAllOf(tx: Tx, agentId: string): Promise<void>;
+  /** Active credentials that expire within a week. */
+  countExpiringSoon(): Promise<number>;
+}
 
 const weekMs = 7 * 86_400_000;
 
@@ -38,7 +67,11 @@ export function createCredentialService(
     tx: Tx,
     actor: Actor,
     event: EventType,
-    { organizationId, agentId, allowedScopes: scopes }: CredentialAgent,
+    {
+      organizationId,
+      agentId,
+      allowedScopes: scopes,
+    }: Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>,
     { credentialId, expiresAt }: Credential,
   ) =>
     ledger.record(tx, actor, event, {

@@ -2,10 +2,18 @@
  * When credentials were last used, accurate to a minute. Uses stay in memory and are written together (write-behind), each credential
  * at most once a minute, so that a token costs no write.
  */
+
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createLru } from '../../kernel/data/lru.ts';
-import type { CredentialDeps, CredentialUses } from './deps.ts';
+import type { CredentialDeps } from './feature.ts';
 import { upsertUses } from './store.ts';
+
+export interface CredentialUses {
+  /** Notes that a client has authenticated with the credential. `lastUsedAt` is written within a second or two. */
+  recordUse(credentialId: string): void;
+  /** Writes the uses that are in memory. */
+  flushUses(): Promise<void>;
+}
 
 const accuracyMs = 60_000;
 /** Bounds the memory while the database is unavailable; further uses are not recorded. */

@@ -1,4 +1,5 @@
 /** Creates a delegation: a new chain, or a link below a chain whose last delegatee is the caller. */
+
 import { limits } from '../../contract/limits.ts';
 import { scopes as allScopes } from '../../contract/scopes.ts';
 import { type Caller, type Delegation, workloadTokenEnd } from '../../kernel/caller.ts';
@@ -16,7 +17,7 @@ import {
   withStatus,
 } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
-import type { ChainAgent, DelegationDeps } from './deps.ts';
+import type { ChainAgent, DelegationDeps } from './feature.ts';
 import type { CreatedDelegation, NewDelegation } from './schema.ts';
 import { findChain, insertLink, lockTree } from './store.ts';
 import { createDelegationTargets, type DelegationTarget, readAudiences, validateTarget } from './target.ts';

@@ -2,9 +2,10 @@
  * The delegation token: a signed reference to a link, which the delegatee exchanges at the token endpoint. Only the link's id is
  * read from it; the link itself is looked up.
  */
+
 import { isUuid } from '../../kernel/ids.ts';
 import type { Link } from './chain.ts';
-import type { DelegationDeps } from './deps.ts';
+import type { DelegationDeps } from './feature.ts';
 
 const typ = 'delegation+jwt';
 const requiredClaims = ['aud', 'sub', 'chain_id', 'iat', 'exp', 'jti'];

@@ -4,7 +4,19 @@
  * the tokens feature, by the grant described here. Scopes, audiences and time only narrow from link to link.
  */
 
-import type { DelegationDeps, Delegations } from './deps.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { VerifiedToken } from '../tokens/verify-token.ts';
+import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { createPurgeLoop } from './loops.ts';
 import { delegationRoutes } from './routes.ts';
 import { createDelegationService } from './service.ts';
@@ -13,14 +25,45 @@ import { createTokenExchange } from './token-exchange.ts';
 
 export { revokeChainsWithAgent } from './revoke-with-agent.ts';
 
-export function createDelegations(deps: DelegationDeps): Delegations {
+/** An agent of a chain of delegations. */
+export type ChainAgent = Pick<Agent, 'agentId' | 'organizationId' | 'status' | 'allowedScopes'>;
+
+export interface DelegationDeps
+  extends Pick<ResourceAccess, 'findGrant' | 'findGrants' | 'audienceScopesOf' | 'grantedScopes'> {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  readonly issuer: string;
+  /** Whether tokens are issued for audiences that no organization has registered. */
+  readonly unregisteredResources: 'allow' | 'refuse';
+  readonly findAgents: AgentService['findAll'];
+  readonly lockAgents: AgentService['lockAll'];
+  readonly organizationStatusOf: OrganizationService['statusOf'];
+  /** Whether the caller administers its own organization. */
+  isAdmin(caller: Caller): Promise<boolean>;
+  readonly findPolicyPower: FindPolicyPower;
+  verifyAccessToken(token: string): Promise<VerifiedToken | undefined>;
+  /** Counts usage; called after the commit. */
+  count(
+    metric: 'delegations_created' | 'token_exchanges',
+    agent: { organizationId: string; agentId: string },
+  ): void;
+}
+
+export function createDelegations(deps: DelegationDeps) {
   const service = createDelegationService(deps);
   return {
     routes: delegationRoutes(service),
     loops: [createPurgeLoop(deps)],
     grant: createTokenExchange(deps),
-    findLinkStatuses: (chainIds) => findLinkStatuses(deps.db, chainIds),
+    /** In the order of the ids; links that do not exist are left out. */
+    findLinkStatuses: (chainIds: readonly string[]) => findLinkStatuses(deps.db, chainIds),
     endOfPolicy: service.endOfPolicy,
     listReceived: service.listReceived,
   };
 }
+
+export type Delegations = ReturnType<typeof createDelegations>;

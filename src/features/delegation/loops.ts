@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import type { DelegationDeps } from './deps.ts';
+import type { DelegationDeps } from './feature.ts';
 import { deleteExpired } from './store.ts';
 
 /** As long as the audit events of the delegations. */

@@ -1,9 +1,11 @@
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
+import type { DelegatedAccess } from '../access/schema.ts';
 import {
   agentsOf,
   type Chain,
@@ -17,7 +19,7 @@ import {
 } from './chain.ts';
 import { type CreateDelegation, createCreateDelegation } from './create.ts';
 import { createDelegationTokens } from './delegation-token.ts';
-import type { DelegationDeps, Delegations } from './deps.ts';
+import type { DelegationDeps } from './feature.ts';
 import type {
   DelegationChain,
   DelegationQuery,
@@ -36,7 +38,14 @@ import {
 } from './store.ts';
 import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
 
-export interface DelegationService extends Pick<Delegations, 'listReceived' | 'endOfPolicy'> {
+export interface DelegationService {
+  /**
+   * Ends the chains that a workload made by the trust policy, with all chains below them. With scopes: only those that begin with
+   * scopes beyond these. The caller has locked the agent of the policy.
+   */
+  endOfPolicy(tx: Tx, caller: Caller, policyId: string, scopes?: readonly string[]): Promise<void>;
+  /** The active chains that end with this agent, newest first, with the scopes that it can get by them now. */
+  listReceived(agentId: string, limit: number): Promise<DelegatedAccess[]>;
   readonly create: CreateDelegation;
   list(caller: Caller, query: DelegationQuery): Promise<Page<DelegationChain>>;
   get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;

@@ -1,9 +1,10 @@
 /** The scopes that the subject of a chain may hold now, which depend on the audience: our own API, or a registered resource. */
+
 import { delegableScopes } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { audienceScopesOf, type NoAudienceScopes } from '../../kernel/ports/resources.ts';
+import type { NoAudienceScopes } from '../resources/audience-scopes.ts';
 import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
-import type { ChainAgent, DelegationDeps } from './deps.ts';
+import type { ChainAgent, DelegationDeps } from './feature.ts';
 
 export interface SubjectScopes {
   readonly scopes: readonly string[];
@@ -25,8 +26,8 @@ export const ownScopes = (subject: ChainAgent | undefined): string[] =>
 export function createSubjectScopes({
   issuer,
   findGrant,
-  unregisteredResources,
-}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+  audienceScopesOf,
+}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'audienceScopesOf'>) {
   const subjectScopes = async (
     db: Queryable,
     subject: ChainAgent | undefined,
@@ -34,7 +35,7 @@ export function createSubjectScopes({
   ): Promise<SubjectScopes> => {
     if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
     const grant = await findGrant(db, subject.agentId, audience);
-    const found = audienceScopesOf(grant, subject.organizationId, unregisteredResources);
+    const found = audienceScopesOf(grant, subject.organizationId);
     if (found.kind === 'own') return { scopes: ownScopes(subject) };
     return found.kind === 'granted'
       ? { scopes: found.scopes }

@@ -1,10 +1,11 @@
 /** The target of a new delegation: its audiences, and the scopes that its subject may hold there now. */
+
 import { isScope, scopes as knownScopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { type AgentGrant, grantedScopes } from '../../kernel/ports/resources.ts';
-import type { ChainAgent, DelegationDeps } from './deps.ts';
+import type { AgentGrant } from '../resources/audience-scopes.ts';
+import type { ChainAgent, DelegationDeps } from './feature.ts';
 import type { NewDelegation } from './schema.ts';
 import { ownScopes } from './subject-scopes.ts';
 
@@ -43,8 +44,9 @@ export function readAudiences(resource: NewDelegation['resource'], issuer: strin
 export function createDelegationTargets({
   issuer,
   findGrant,
+  grantedScopes,
   unregisteredResources,
-}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'grantedScopes' | 'unregisteredResources'>) {
   /**
    * With `refuse`, another organization's resource answers as one that does not exist, unless the subject has a grant. With `allow`,
    * the answer shows that an identifier is registered, because audiences that are not registered are accepted.

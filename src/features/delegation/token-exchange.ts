@@ -1,11 +1,12 @@
 /** The grant token exchange (RFC 8693): the delegatee exchanges a delegation token for an access token. */
+
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AuthorizedToken, Grant, GrantRequest } from '../../kernel/ports/grant.ts';
+import type { AuthorizedToken, Grant, GrantRequest } from '../tokens/grant.ts';
 import { agentsOf, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
-import type { DelegationDeps } from './deps.ts';
+import type { DelegationDeps } from './feature.ts';
 import { findChain, lockTree } from './store.ts';
 import { createSubjectScopes } from './subject-scopes.ts';
 

@@ -2,16 +2,24 @@
  * Conformance check of an agent's identity, from the view of a third party: generates and reads the DID document, issues a badge,
  * verifies it with the key from the document, and validates every card against its schema.
  */
+
 import { AgentCard, type AgentFacts } from '../../contract/identity.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isShape } from '../../kernel/http/input/validation.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
-import type { Conformance, DidDeps } from './deps.ts';
 import { agentDocument, hasDistinctIds, type InstanceMethods } from './document.ts';
+import type { DidDeps } from './feature.ts';
 import { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
 import type { Identifiers } from './identifiers.ts';
 import { DidDocument } from './schema.ts';
 import { badgeType, signBadge } from './sign.ts';
+
+export interface Conformance {
+  /** The DID document resolves and the badge verifies. */
+  readonly verified: boolean;
+  /** And every card is valid against its schema. */
+  readonly conforms: boolean;
+}
 
 /** The result does not depend on the organization's name, so a rename causes no new checks. */
 const placeholderOrganization = 'Organization';

@@ -3,21 +3,43 @@
  * agent cards in the published formats, signed with the instance's key. Owns no tables; each document is generated on request
  * from the registry's facts. docs/guides/identity-documents.md says how to verify each signature.
  */
+
+import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
+import type { Marketplace } from '../marketplace/feature.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { plainCard } from './card.ts';
 import { createConformanceCheck } from './conformance.ts';
-import type { Did, DidDeps } from './deps.ts';
 import { instanceMethods } from './document.ts';
 import { createIdentifiers } from './identifiers.ts';
 import { didRoutes } from './routes.ts';
 import { createDidService } from './service.ts';
 
-export function createDid(deps: DidDeps): Did {
+export interface DidDeps {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly metrics: Metrics;
+  readonly signer: Pick<Signer, 'keyId' | 'algorithm' | 'attest' | 'publicKeys'>;
+  readonly readAttestation: ReadAttestation;
+  factsOf(agentId: string): Promise<AgentFacts | undefined>;
+  organizationOf(organizationId: string): ReturnType<OrganizationService['describe']>;
+  readonly interfacesOf: Marketplace['interfacesOf'];
+}
+
+export function createDid(deps: DidDeps) {
   const identifiers = createIdentifiers(deps.baseUrl);
   const methods = instanceMethods(identifiers, deps.signer.publicKeys());
   return {
     routes: didRoutes(createDidService(deps, identifiers, methods)),
-    identifiers: identifiers,
-    cardOf: (facts, issuedAt) => plainCard(identifiers, facts, issuedAt),
+    identifiers,
+    /** The spec's card, for lists. */
+    cardOf: (facts: CardFacts, issuedAt: string) => plainCard(identifiers, facts, issuedAt),
     checkConformance: createConformanceCheck(deps, identifiers, methods),
   };
 }
+
+export type Did = ReturnType<typeof createDid>;

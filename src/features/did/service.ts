@@ -2,9 +2,10 @@ import type { AgentCard, AgentFacts } from '../../contract/identity.ts';
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
+import type { Organization } from '../organizations/schema.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
-import type { DidDeps, RegisteredOrganization } from './deps.ts';
 import { agentDocument, type IdentityStatus, type InstanceMethods, instanceDocument } from './document.ts';
+import type { DidDeps } from './feature.ts';
 import type { A2aCard, Badge, OasfRecord } from './formats.ts';
 import type { Identifiers } from './identifiers.ts';
 import type { DidDocument, DidResolution } from './schema.ts';
@@ -102,7 +103,7 @@ export function createDidService(
 
 interface AgentIdentity {
   readonly facts: AgentFacts;
-  readonly organization: RegisteredOrganization | undefined;
+  readonly organization: Organization | undefined;
   readonly status: IdentityStatus;
 }
 

@@ -1,5 +1,5 @@
 import { scopes } from '../../contract/scopes.ts';
-import type { DiscoveryDeps } from './deps.ts';
+import type { DiscoveryDeps } from './feature.ts';
 
 const supportedScopes = [...scopes];
 const clientMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];

@@ -1,9 +1,23 @@
 /** One pass over a column, in small batches that commit by themselves. */
+
 import type { Queryable } from '../../kernel/data/db.ts';
 import type { EncryptedColumn, EncryptedText, Replacement } from '../../kernel/data/encrypted-column.ts';
 import { keyIdIn, type Vault, VaultProblem } from '../../kernel/data/vault.ts';
-import type { ColumnCount, EncryptionDeps } from './deps.ts';
+import type { EncryptionDeps } from './feature.ts';
 import type { createUnreadableRows } from './unreadable-rows.ts';
+
+/** The rows of a column by the key that encrypted them. */
+export interface ColumnCount {
+  readonly name: string;
+  /** Encrypted with the current key. */
+  readonly current: number;
+  /** Encrypted with another key that is configured. */
+  readonly other: number;
+  readonly plain: number;
+  /** Encrypted with a key that is not configured. */
+  readonly unknown: number;
+  readonly unknownKeyIds: readonly string[];
+}
 
 /** Requests that change one of these rows wait for the batch. */
 const batchSize = 200;

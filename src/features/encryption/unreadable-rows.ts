@@ -1,5 +1,6 @@
 /** Collects the rows that no key decrypts. A lost key may have encrypted millions: all are counted, and the first ones named. */
-import type { RotationResult } from './deps.ts';
+
+import type { RotationResult } from './feature.ts';
 
 const maxNamed = 100;
 

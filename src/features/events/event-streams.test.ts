@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { AccessCheck } from '../../kernel/http/route.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
-import type { FeedEntry } from './deps.ts';
+import type { FeedEntry } from '../audit/log/feed.ts';
 import { createEventStreams } from './event-streams.ts';
 
 const log = createLog({ level: 'silent' });
@@ -20,7 +20,12 @@ function createFakeFeed() {
     append(count: number, action = 'agent.created') {
       for (let added = 0; added < count; added += 1) {
         const sequence = entries.length + 1;
-        entries.push({ organizationId, sequence, day: '2030-01-01', event: { action } });
+        entries.push({
+          organizationId,
+          sequence,
+          day: '2030-01-01',
+          event: { action } as FeedEntry['event'],
+        });
       }
     },
     size: () => entries.length,

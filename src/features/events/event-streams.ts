@@ -3,16 +3,18 @@
  * a position and no queue, so a client that reads slowly costs no memory. It takes the events of the last poll, or, when it is
  * further behind, reads a page of its own.
  */
+
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { AccessCheck } from '../../kernel/http/route.ts';
-import type { EventStreamDeps, Position } from './deps.ts';
+import type { FeedPosition } from '../audit/log/feed.ts';
+import type { EventStreamDeps } from './feature.ts';
 import { endText, heartbeatText, type Message, messageOf, openingText, positionId } from './messages.ts';
 
 export interface Subscription {
   readonly organizationId: string;
-  readonly start: Position;
+  readonly start: FeedPosition;
   /** The end of the organization's events; `start` is not after it. */
-  readonly end: Position;
+  readonly end: FeedPosition;
   matches(action: string): boolean;
   /** Aborted when the response has ended. */
   readonly ended: AbortSignal;
@@ -30,7 +32,7 @@ export interface EventStreams {
 
 interface Stream extends Subscription {
   readonly organization: Organization;
-  position: Position;
+  position: FeedPosition;
   /** The sequence of the last id that the client got. */
   sentSequence: number;
   heartbeatDue: boolean;
@@ -45,7 +47,7 @@ interface Organization {
   readonly organizationId: string;
   readonly streams: Set<Stream>;
   /** All events up to here were polled, or are before the first stream. */
-  end: Position;
+  end: FeedPosition;
   /** The events of the last poll that found some, and the sequence after which they begin. */
   last: { readonly after: number; readonly messages: readonly Message[] };
 }

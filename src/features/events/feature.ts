@@ -3,13 +3,22 @@
  * streams of this process and nothing in the database: the audit feature gives the events in the order of their links. Kafka and
  * NATS belong to the feature `streams`.
  */
-import type { EventStream, EventStreamDeps } from './deps.ts';
+
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { AuditFeed } from '../audit/log/feed.ts';
 import { createEventStreams } from './event-streams.ts';
 import { createAccessLoop, createPollLoop } from './loops.ts';
 import { eventRoutes } from './routes.ts';
 import { createEventStreamService } from './service.ts';
 
-export function createEventStream(deps: EventStreamDeps): EventStream {
+export interface EventStreamDeps {
+  readonly feed: AuditFeed;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export function createEventStream(deps: EventStreamDeps) {
   const streams = createEventStreams(deps);
   return {
     routes: eventRoutes(createEventStreamService(deps, streams)),

@@ -1,8 +1,8 @@
 /** The text of server-sent events (WHATWG HTML, section 9.2), and the positions in their `id`. */
-import type { FeedEntry, Position } from './deps.ts';
+import type { FeedEntry, FeedPosition } from '../audit/log/feed.ts';
 
 /** An entry with its text, which all streams of the organization share. */
-export interface Message extends Position {
+export interface Message extends FeedPosition {
   readonly action: string | undefined;
   /** Empty past retention. */
   readonly text: string;

@@ -1,12 +1,13 @@
 /** Opens streams: the position to start from, and the limits on open streams. */
+
 import { limits } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { readPrefixFilter } from '../../kernel/http/input/prefix-filter.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import type { AccessCheck } from '../../kernel/http/route.ts';
-import type { EventStreamDeps } from './deps.ts';
 import type { EventStreams } from './event-streams.ts';
+import type { EventStreamDeps } from './feature.ts';
 import { parsePositionId } from './messages.ts';
 import type { EventsQuery } from './schema.ts';
 

@@ -9,10 +9,10 @@ import {
   audiencesOf,
   type ExternalTokenRefusal,
   isRefused,
-  urlProblem,
   type VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
-import type { FederationDeps } from './deps.ts';
+import { urlProblem } from '../../kernel/url-problem.ts';
+import type { FederationDeps } from './feature.ts';
 import type { NewPartner, Partner, PartnerChange, PartnerToken, Verification } from './schema.ts';
 import {
   deletePartner,

@@ -2,7 +2,7 @@ import Type from '../../contract/json-schema.ts';
 import { literals } from '../../contract/shapes.ts';
 import { open, type RouteEntry, rootRoute, secret } from '../../kernel/http/route.ts';
 import { metricsContentType } from '../../kernel/observability/metrics.ts';
-import type { HealthDeps } from './deps.ts';
+import type { HealthDeps } from './feature.ts';
 import { alive, type Checks, createExposition } from './service.ts';
 
 const Health = Type.Object(

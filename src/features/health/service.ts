@@ -1,6 +1,6 @@
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { HealthDeps } from './deps.ts';
+import type { HealthDeps } from './feature.ts';
 
 export type Checks = ReturnType<typeof createChecks>;
 

@@ -5,12 +5,31 @@
  */
 import { idempotentEvents } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
+import type { IdempotencyKey } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import { VaultProblem } from '../../kernel/data/vault.ts';
-import { type IdempotencyKey, IdempotencyKeyTaken } from '../../kernel/ports/idempotency.ts';
-import type { Idempotency, IdempotencyDeps } from './deps.ts';
+import { type Vault, VaultProblem } from '../../kernel/data/vault.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
+import { type IdempotencyKeys, IdempotencyKeyTaken } from '../../kernel/http/input/idempotency.ts';
+import type { Log } from '../../kernel/observability/log.ts';
 import { ownerOf } from './owner.ts';
 import { deleteKeys, findKey, insertKey, updateResponse } from './store.ts';
+
+export interface Idempotency {
+  readonly keys: IdempotencyKeys;
+  /** Writes the key in the transaction of the change. */
+  readonly listener: LedgerListener;
+  readonly loops: readonly Loop[];
+}
+
+export interface IdempotencyDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly vault: Vault;
+}
 
 const recentMs = 5_000;
 const lifetimeMs = limits.idempotencyHours * 3_600_000;

@@ -1,4 +1,4 @@
-import type { IdempotencyKey } from '../../kernel/ports/idempotency.ts';
+import type { IdempotencyKey } from '../../kernel/caller.ts';
 
 /** Binds a sealed response to its row. */
 export const ownerOf = ({ caller, keyHash }: Pick<IdempotencyKey, 'caller' | 'keyHash'>): string =>

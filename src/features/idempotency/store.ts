@@ -1,6 +1,6 @@
+import type { IdempotencyKey } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
-import type { IdempotencyKey } from '../../kernel/ports/idempotency.ts';
 
 type KeyOfCaller = Pick<IdempotencyKey, 'caller' | 'keyHash'>;
 

@@ -1,7 +1,9 @@
 /** What runs here: keys, versions and settings, without secrets. */
+
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import type { AuditEvidence, InstanceDeps } from './deps.ts';
+import type { KeyRow } from '../audit/chain/keys/trusted-keys.ts';
+import type { InstanceDeps } from './feature.ts';
 import type { InstanceState } from './schema.ts';
 
 type SigningKey = InstanceState['signingKeys'][number];
@@ -11,16 +13,19 @@ export interface InstanceService {
 }
 
 export function createInstanceService(deps: InstanceDeps): InstanceService {
-  const { clock, signer, runtime, configuration, auditEvidence } = deps;
+  const { clock, signer, runtime, configuration, audit } = deps;
   const startedAt = isoTime(clock);
   return {
     async describe() {
-      const evidence = await auditEvidence();
+      const { keys, treeHead } = await audit.signatures();
       return {
         ...runtime,
         startedAt,
-        signingKeys: keysOf(signer.keyId, signer.publicKeys(), evidence.keys),
-        audit: { linking: evidence.linking, treeHead: evidence.treeHead ?? null },
+        signingKeys: keysOf(signer.keyId, signer.publicKeys(), keys),
+        audit: {
+          linking: audit.linking().status,
+          treeHead: treeHead ? { ...treeHead, time: treeHead.at } : null,
+        },
         configuration: configuration.map((each) => ({ ...each })),
       };
     },
@@ -28,13 +33,9 @@ export function createInstanceService(deps: InstanceDeps): InstanceService {
 }
 
 /** The published keys, then those that only the audit log knows. */
-function keysOf(
-  activeId: string,
-  published: readonly PublicKey[],
-  logged: AuditEvidence['keys'],
-): SigningKey[] {
+function keysOf(activeId: string, published: readonly PublicKey[], logged: readonly KeyRow[]): SigningKey[] {
   /** The oldest statement of a key is its first. */
-  const firstTime = (keyId: string) => logged.findLast((entry) => entry.keyId === keyId)?.time ?? null;
+  const firstTime = (keyId: string) => logged.findLast((entry) => entry.keyId === keyId)?.at ?? null;
   const known = published.map(({ kid, alg }): SigningKey => {
     const signsSince = firstTime(kid);
     const other = signsSince === null ? 'next' : 'previous';

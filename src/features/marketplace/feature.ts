@@ -6,14 +6,37 @@
  * One read across features: queries look up in `organizations` whether an organization is active.
  */
 
-import type { Marketplace, MarketplaceDeps } from './deps.ts';
+import type { AgentFacts } from '../../contract/identity.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Queryable } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { createAgentListener } from './listener.ts';
 import { marketplaceRoutes } from './routes.ts';
 import { createMarketplaceService } from './service.ts';
 import { findInterfaces } from './store.ts';
 
-export const createMarketplace = (deps: MarketplaceDeps): Marketplace => ({
+export interface MarketplaceDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;
+  /** Whether the agent's DID document resolves and its badge verifies. */
+  isVerified(facts: AgentFacts): Promise<boolean>;
+  didOf(agentId: string): string;
+  cardUrlOf(agentId: string): string;
+}
+
+export const createMarketplace = (deps: MarketplaceDeps) => ({
   routes: marketplaceRoutes(createMarketplaceService(deps)),
   listener: createAgentListener(deps),
-  interfacesOf: (agentId) => findInterfaces(deps.db, agentId),
+  /** The A2A endpoints of the agent's published, public listing. */
+  interfacesOf: (agentId: string): Promise<readonly string[]> => findInterfaces(deps.db, agentId),
 });
+
+export type Marketplace = ReturnType<typeof createMarketplace>;

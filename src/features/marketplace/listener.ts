@@ -1,7 +1,8 @@
 /** Ledger listener: copies every change of an agent into its listing, in the same transaction. */
+
 import type { EventType } from '../../contract/events.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { MarketplaceDeps } from './deps.ts';
+import type { MarketplaceDeps } from './feature.ts';
 import { lockListingsOf, updateAgentFields } from './store.ts';
 
 export const listingTypes: readonly EventType[] = [

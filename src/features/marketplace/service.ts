@@ -5,8 +5,9 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { urlProblem } from '../../kernel/ports/external-tokens.ts';
-import type { ListedAgent, MarketplaceDeps } from './deps.ts';
+import { urlProblem } from '../../kernel/url-problem.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { MarketplaceDeps } from './feature.ts';
 import {
   type Listing,
   type ListingChange,
@@ -56,7 +57,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     tx: Tx,
     caller: Caller,
     listingId: string,
-  ): Promise<{ agent: ListedAgent; listing: StoredListing }> => {
+  ): Promise<{ agent: Agent; listing: StoredListing }> => {
     const { agentId } = (await findListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
     const agent = await lockAgent(tx, caller, agentId);
     const listing = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');

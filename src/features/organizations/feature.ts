@@ -3,11 +3,32 @@
  * The agents feature owns agents; the tiers feature owns plan usage and upgrades.
  */
 
-import type { OrganizationDeps, Organizations } from './deps.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { RequirePermission } from '../../kernel/policy.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { organizationRoutes } from './routes.ts';
 import { createOrganizationService } from './service.ts';
 
-export function createOrganizations(deps: OrganizationDeps): Organizations {
+export interface OrganizationDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly requirePermission: RequirePermission;
+  readonly agentFor: AgentService['get'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly refuseLastingPower: ProvisionedProofs['refuseLastingPower'];
+  readonly findPolicyPower: FindPolicyPower;
+}
+
+export function createOrganizations(deps: OrganizationDeps) {
   const service = createOrganizationService(deps);
   return { ...service, routes: organizationRoutes(service) };
 }
+
+export type Organizations = ReturnType<typeof createOrganizations>;

@@ -2,13 +2,13 @@
  * The members of an organization. Every change locks the organization first, so the changes of one organization are serialized. Roles
  * are read from the table at every decision: a change takes effect on the next request of every node.
  */
-import { isOperator } from '../../kernel/caller.ts';
+
+import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
-import type { MemberService, OrganizationDeps, OrganizationService } from './deps.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
+import type { OrganizationDeps } from './feature.ts';
 import {
   deleteMembership,
   findMembership,
@@ -17,9 +17,17 @@ import {
   listMemberships,
   updateRole,
 } from './members-store.ts';
-import type { Membership } from './schema.ts';
+import type { MemberChange, MemberParams, MemberQuery, Membership, NewMember } from './schema.ts';
+import type { OrganizationService } from './service.ts';
 
-type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'agentFor'> &
+export interface MemberService {
+  listMembers(caller: Caller, orgId: string, query: MemberQuery): Promise<Page<Membership>>;
+  addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
+  updateMember(caller: Caller, member: MemberParams, change: MemberChange): Promise<Membership>;
+  removeMember(caller: Caller, member: MemberParams): Promise<void>;
+}
+
+type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'agentFor' | 'refuseOwnAgent'> &
   Pick<OrganizationService, 'get'> & {
     lockUndeleted(tx: Tx, orgId: string): Promise<{ organizationId: string }>;
   };
@@ -36,7 +44,7 @@ export const refuseLastAdmin: OrganizationService['refuseLastAdmin'] = async (
 };
 
 export function createMemberService(deps: MemberDeps): MemberService {
-  const { db, clock, ids, ledger, agentFor, get, lockUndeleted } = deps;
+  const { db, clock, ids, ledger, agentFor, refuseOwnAgent, get, lockUndeleted } = deps;
 
   const lockMembership = async (tx: Tx, orgId: string, agentId: string): Promise<Membership> => {
     const { organizationId } = await lockUndeleted(tx, orgId);

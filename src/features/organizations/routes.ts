@@ -1,7 +1,6 @@
 import Type from '../../contract/json-schema.ts';
 import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { instance, organization } from '../../kernel/policy.ts';
-import type { OrganizationService } from './deps.ts';
 import {
   MemberChange,
   MemberParams,
@@ -16,6 +15,7 @@ import {
   OrganizationParams,
   OrganizationQuery,
 } from './schema.ts';
+import type { OrganizationService } from './service.ts';
 
 const organizationInPath = (_: unknown, params: Record<string, string>) => organization(params.orgId ?? '');
 const wholeInstance = () => instance;

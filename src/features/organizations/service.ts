@@ -1,16 +1,16 @@
-import { plans } from '../../contract/limits.ts';
+import { type PlanTier, plans } from '../../contract/limits.ts';
 import { type Actor, type Caller, isOperator, refuseEscalation } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
-import { pageOf } from '../../kernel/http/page.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
-import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
-import type { OrganizationDeps, OrganizationService, RoleHolder } from './deps.ts';
-import { createMemberService, refuseLastAdmin } from './members.ts';
-import { findRole } from './members-store.ts';
-import type { Organization, OrganizationChange } from './schema.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { OrganizationDeps } from './feature.ts';
+import { createMemberService, type MemberService, refuseLastAdmin } from './members.ts';
+import { type Admin, findRole } from './members-store.ts';
+import type { NewOrganization, Organization, OrganizationChange, OrganizationQuery } from './schema.ts';
 import {
   findOrganization,
   findOrganizationBySlug,
@@ -23,8 +23,71 @@ import {
 } from './store.ts';
 import { eventOf, type OrganizationStatus } from './transitions.ts';
 
+export interface OrganizationPlan {
+  readonly planTier: PlanTier;
+  readonly maxAgents: number;
+  readonly status: OrganizationStatus;
+}
+
+/** The organization's own limits; null where the plan's limit holds. */
+export interface LimitOverrides {
+  readonly maxAgents: number | null;
+  readonly maxTokensPerMonth: number | null;
+}
+
+/** An agent that the caller is about to give a secret, a key or a trust policy. */
+export type ImpersonationTarget = Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>;
+
+export type RoleHolder = Pick<
+  Caller,
+  'organizationId' | 'agentId' | 'trustPolicyId' | 'delegation' | 'person'
+>;
+
+export interface OrganizationService extends MemberService {
+  create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
+  list(caller: Caller, query: OrganizationQuery): Promise<Page<Organization>>;
+  get(caller: Caller, orgId: string): Promise<Organization>;
+  update(caller: Caller, orgId: string, change: OrganizationChange): Promise<Organization>;
+  remove(caller: Caller, orgId: string): Promise<void>;
+  /** The insert itself, for `create` and for bootstrap, whose actor is the operator about to exist. */
+  register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
+  findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
+  /** The plan and the status, locked until the transaction ends; undefined when the organization is deleted or unknown. */
+  lockOrganization(tx: Tx, organizationId: string): Promise<OrganizationPlan | undefined>;
+  /** Without a lock, with the organization's own limits; undefined when the organization does not exist. */
+  planOf(organizationId: string): Promise<(Omit<OrganizationPlan, 'maxAgents'> & LimitOverrides) | undefined>;
+  /** The public fields of an organization, without authorization; undefined when it is unknown. */
+  describe(db: Queryable, organizationId: string): Promise<Organization | undefined>;
+  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
+  /**
+   * Sets the plan after a payment, or when payments end. Recorded as a PATCH would be, with the reason; false when the plan is
+   * the same already, or the organization is deleted or unknown.
+   */
+  setPlan(
+    tx: Tx,
+    actor: Actor & { agentId: string },
+    organizationId: string,
+    planTier: PlanTier,
+    reason: Record<string, unknown>,
+  ): Promise<boolean>;
+  /** Undefined when the organization does not exist. */
+  statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
+  /** The role of a caller, or of any agent, in its own organization. */
+  roleOf(agent: RoleHolder, within?: Queryable): Promise<Role>;
+  /**
+   * FORBIDDEN unless the caller holds the scopes of the agent, and the role admin if the agent does: a caller that gives an
+   * agent a secret or a key can act as that agent.
+   */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void>;
+  /**
+   * LAST_ADMIN when no other admin would be left, unless the caller is an operator. The organization must be locked: of two admins that
+   * remove each other at once, one succeeds.
+   */
+  refuseLastAdmin(tx: Tx, caller: Caller, organizationId: string, admin: Admin): Promise<void>;
+}
+
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
-  const { db, clock, ids, ledger, requirePermission, findPolicyPower } = deps;
+  const { db, clock, ids, ledger, requirePermission, findPolicyPower, refuseLastingPower } = deps;
 
   const register: OrganizationService['register'] = async (tx, actor, wanted) => {
     const now = isoTime(clock);

@@ -4,11 +4,21 @@
  * Each query reads a limited number of rows, so the cost does not grow with the log. The status of the audit log is the result of the
  * audit feature's watch.
  */
-import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { OverviewDeps } from './deps.ts';
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { IntegrityStatus } from '../audit/integrity-status.ts';
+import type { Usage } from '../usage/feature.ts';
 import { overviewRoutes } from './routes.ts';
 import { createOverviewService } from './service.ts';
 
-export const createOverview = (deps: OverviewDeps): { readonly routes: readonly RouteEntry[] } => ({
+export interface OverviewDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly countIssued: Usage['countIssued'];
+  readonly auditStatus: IntegrityStatus['statusOf'];
+}
+
+export const createOverview = (deps: OverviewDeps) => ({
   routes: overviewRoutes(createOverviewService(deps)),
 });

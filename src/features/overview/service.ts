@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { OverviewDeps } from './deps.ts';
+import type { OverviewDeps } from './feature.ts';
 import type { Overview } from './schema.ts';
 import {
   type EventCounts,

@@ -2,11 +2,29 @@
  * People: who may sign in to the console through the OpenID provider, in which organization, as admin or viewer, and through which agent.
  * Owns `people`. The console feature signs people in, and ends their sessions when it hears of a change.
  */
-import type { People, PeopleDeps } from './deps.ts';
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
 import { peopleRoutes } from './routes.ts';
 import { createPeopleService } from './service.ts';
 
-export function createPeople(deps: PeopleDeps): People {
+export interface PeopleDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly organizationFor: OrganizationService['get'];
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly refuseLastAdmin: OrganizationService['refuseLastAdmin'];
+}
+
+export function createPeople(deps: PeopleDeps) {
   const service = createPeopleService(deps);
   return { ...service, routes: peopleRoutes(service) };
 }

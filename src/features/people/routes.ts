@@ -1,7 +1,6 @@
 import Type from '../../contract/json-schema.ts';
 import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { organization } from '../../kernel/policy.ts';
-import type { PeopleService } from './deps.ts';
 import {
   NewPerson,
   PeopleParams,
@@ -11,6 +10,7 @@ import {
   PersonPage,
   PersonParams,
 } from './schema.ts';
+import type { PeopleService } from './service.ts';
 
 const tag = 'Organizations';
 const access = policy(

@@ -2,16 +2,18 @@
  * The people of an organization. Every change locks the organization first, then the agents concerned: the changes of one organization are
  * serialized, and a person never gets more power than the caller could give to an agent by a credential.
  */
+
 import { limits } from '../../contract/limits.ts';
-import type { Actor, Caller } from '../../kernel/caller.ts';
+import type { Actor, Caller, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import { providerAddressProblem } from '../../kernel/ports/openid-provider.ts';
-import type { PeopleDeps, PeopleService, PeopleSignIn, PersonAgent } from './deps.ts';
-import type { Person, PersonChange, PersonParams } from './schema.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { providerAddressProblem } from '../../kernel/url-problem.ts';
+import type { Agent } from '../agents/schema.ts';
+import type { PeopleDeps } from './feature.ts';
+import type { NewPerson, PeopleQuery, Person, PersonChange, PersonParams, PersonRole } from './schema.ts';
 import {
   countPeople,
   deletePerson,
@@ -23,6 +25,40 @@ import {
   updateLastSignIn,
   updatePerson,
 } from './store.ts';
+
+export interface PeopleService {
+  list(caller: Caller, orgId: string, query: PeopleQuery): Promise<Page<Person>>;
+  invite(caller: Caller, orgId: string, wanted: NewPerson): Promise<Person>;
+  update(caller: Caller, person: PersonParams, change: PersonChange): Promise<Person>;
+  remove(caller: Caller, person: PersonParams): Promise<void>;
+}
+
+/** An invitation of a person whom the provider has identified. */
+export interface Invitation {
+  readonly personId: string;
+  readonly name: string;
+  readonly role: PersonRole;
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  /** Unlike the name, no other organization has it. */
+  readonly organizationSlug: string;
+  /** The person has never signed in by this invitation. */
+  readonly firstVisit: boolean;
+  /** The agent and the organization are active. */
+  readonly usable: boolean;
+}
+
+export type SignedInPerson = Pick<Person, 'personId' | 'name' | 'role' | 'agentId' | 'organizationId'>;
+
+export interface PeopleSignIn {
+  /** All invitations of the person, at most 100, by the names of the organizations. */
+  findInvitations(db: Queryable, issuer: string, subject: string): Promise<Invitation[]>;
+  /** The person as of now, locked until the transaction ends; undefined when the person was removed. */
+  recordSignIn(tx: Tx, personId: string): Promise<SignedInPerson | undefined>;
+  /** Deletes an invitation that the person has never used, and records it. False when there is none any more. */
+  decline(origin: Origin, invitation: Pick<Invitation, 'organizationId' | 'personId'>): Promise<boolean>;
+}
 
 export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSignIn {
   const { db, clock, ids, ledger, lockOrganization, organizationFor, lockAgent, refuseImpersonation } = deps;
@@ -48,7 +84,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
   };
 
   /** The person will act as the agent: the same rule as for giving the agent a secret. */
-  const authorize = async (tx: Tx, caller: Caller, agent: PersonAgent, organizationId: string) => {
+  const authorize = async (tx: Tx, caller: Caller, agent: Agent, organizationId: string) => {
     if (agent.organizationId !== organizationId)
       fail('AGENT_NOT_FOUND', { message: 'The organization has no agent with this id.' });
     await refuseImpersonation(tx, caller, agent);
@@ -115,7 +151,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
         if (changed.length === 0) return before;
         const after: Person = { ...before, ...change, updatedAt: isoTime(clock) };
         if (changed.includes('role') || changed.includes('agentId'))
-          await authorize(tx, caller, agents.get(after.agentId) as PersonAgent, before.organizationId);
+          await authorize(tx, caller, agents.get(after.agentId) as Agent, before.organizationId);
         if (changed.includes('role')) await refuseLastAdmin(tx, caller, before);
         await updatePerson(tx, after);
         await record(tx, caller, 'person.updated', after, {
@@ -150,9 +186,9 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
 /** In the order of the ids, so that two transactions do not deadlock. */
 async function lockInOrder(
   agentIds: readonly string[],
-  lock: (agentId: string) => Promise<PersonAgent>,
-): Promise<Map<string, PersonAgent>> {
-  const locked = new Map<string, PersonAgent>();
+  lock: (agentId: string) => Promise<Agent>,
+): Promise<Map<string, Agent>> {
+  const locked = new Map<string, Agent>();
   for (const agentId of [...new Set(agentIds)].sort()) locked.set(agentId, await lock(agentId));
   return locked;
 }

@@ -1,9 +1,10 @@
 /** Writes `people`. A sign-in also reads the agents and organizations of the invitations. */
+
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { Invitation, SignedInPerson } from './deps.ts';
 import type { PeopleQuery, Person } from './schema.ts';
+import type { Invitation, SignedInPerson } from './service.ts';
 
 const columns = sql`
   person_id as "personId", organization_id as "organizationId", issuer, subject, name, role, agent_id as "agentId",

@@ -2,7 +2,7 @@ import Type from '../../contract/json-schema.ts';
 import { apiVersion } from '../../kernel/http/openapi.ts';
 import { createStaticContent, type StaticContent } from '../../kernel/http/responses/static-content.ts';
 import { open, type RouteEntry, redirect, rootRoute } from '../../kernel/http/route.ts';
-import type { ReferenceDeps } from './deps.ts';
+import type { ReferenceDeps } from './feature.ts';
 
 const Document = Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0' }] });
 

@@ -4,13 +4,13 @@ import { join, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
 import {
   type AgentGrant,
   type GrantQuery,
+  grantedScopes,
   type HeldScopes,
   type RegisteredResource,
   type ResourceClaim,
   resourceClaims,
-  resourceOf,
-  shownIdentifier,
-} from '../../kernel/ports/resources.ts';
+} from './audience-scopes.ts';
+import { resourceOf, shownIdentifier } from './names-store.ts';
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier,
@@ -39,6 +39,13 @@ export async function findAgentGrant(
   );
   return row && toGrant(row);
 }
+
+/** None for a resource that does not exist or was deleted, or whose owner is not active. */
+export const findHeldScopes = async (
+  db: Queryable,
+  agentId: string,
+  identifier: string,
+): Promise<readonly string[]> => grantedScopes(await findAgentGrant(db, agentId, identifier));
 
 /** Many at once, in the order of the queries. */
 export async function findAgentGrants(

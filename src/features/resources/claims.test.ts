@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newAgent, startApp } from '../../../test/support/harness.ts';
 import { createResourceClient, outcome } from '../../../test/support/scenarios/resources/resources.ts';
-import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
+import { type ResourceClaim, resourceClaims } from './audience-scopes.ts';
 
 const t = await startApp();
 const { call, agentIn, tenant, resource, share, grant, revoke } = createResourceClient(t);

@@ -4,13 +4,23 @@
  * writes. A grant never exceeds its resource or share: a change that narrows either narrows the grants in the same transaction. The
  * tokens feature issues the tokens.
  */
-import { resourceClaims } from '../../kernel/ports/resources.ts';
-import { refuseOwnAgent } from '../../kernel/provisioned-proofs.ts';
-import { compareGrants, findAgentGrant, findAgentGrants, findGrantsCarrying } from './access-store.ts';
-import type { ResourceDeps, Resources } from './deps.ts';
-import { createGrantingRule, createRefusalRecorder, createRevocation, mayGrantAll } from './granting-rule.ts';
+
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { MayGrant, RequirePermission } from '../../kernel/policy.ts';
+import type { Outbound } from '../../kernel/ports/outbound.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
+import { createResourceAccess } from './access.ts';
+import { createGrantingRule, createRefusalRecorder, createRevocation } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
+import type { IdentifierMode } from './identifier.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
 import { createReceivedShareService } from './shares/received-shares.ts';
@@ -18,7 +28,35 @@ import { shareRoutes } from './shares/share-routes.ts';
 import { createShareService } from './shares/shares.ts';
 import { createVerificationService } from './verification.ts';
 
-export function createResources(deps: ResourceDeps): Resources {
+export { resourceReads } from './access.ts';
+
+export interface ResourceDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly issuer: string;
+  /** Whether the owner of a resource must prove the host of its identifier. */
+  readonly resourceIdentifiers: IdentifierMode;
+  /** Whether tokens are issued for audiences that no organization has registered. */
+  readonly unregisteredResources: 'allow' | 'refuse';
+  /** Asks the host of an identifier for its proof. */
+  readonly outbound: Outbound;
+  readonly requirePermission: RequirePermission;
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly organizationOf: OrganizationService['describe'];
+  readonly agentFor: AgentService['get'];
+  readonly lockAgent: AgentService['lock'];
+  readonly roleOf: OrganizationService['roleOf'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly refuseLastingPower: ProvisionedProofs['refuseLastingPower'];
+  readonly mayGrant: MayGrant;
+  readonly findPolicyPower: FindPolicyPower;
+  /** Records that the policies do not let the caller grant. */
+  recordRefusal(caller: Caller, action: 'resources:grant'): Promise<void>;
+}
+
+export function createResources(deps: ResourceDeps) {
   const refuseGranting = createGrantingRule(deps);
   const revokeGrants = createRevocation(refuseGranting);
   const recordingRefusals = createRefusalRecorder(deps);
@@ -34,22 +72,10 @@ export function createResources(deps: ResourceDeps): Resources {
         recordingRefusals(createReceivedShareService(deps, revokeGrants)),
       ),
     ],
-    access: {
-      findGrant: findAgentGrant,
-      findGrants: findAgentGrants,
-      async refuseGrantsBeyond(tx, caller, { agentId, organizationId }) {
-        if (mayGrantAll(caller) || agentId === caller.agentId) return;
-        const grants = await compareGrants(tx, agentId, caller.agentId);
-        if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
-      },
-      async refuseClaimChange(tx, caller, { agentId, organizationId }, fields) {
-        const changed = resourceClaims.filter((claim) => fields.includes(claim));
-        const grants = changed.length === 0 ? [] : await findGrantsCarrying(tx, agentId, changed);
-        if (grants.length === 0) return;
-        await refuseOwnAgent(tx, caller, agentId);
-        if (!mayGrantAll(caller)) await refuseGranting(tx, caller, organizationId, grants);
-      },
-    },
-    listGrants: (agentId, limit) => listUsableGrants(deps.db, agentId, limit),
+    access: createResourceAccess(deps, refuseGranting),
+    /** The grants of an agent, newest first. */
+    listGrants: (agentId: string, limit: number) => listUsableGrants(deps.db, agentId, limit),
   };
 }
+
+export type Resources = ReturnType<typeof createResources>;

@@ -3,13 +3,14 @@
  * owns the API, and to admins of the agent's organization. Any other caller passes on scopes of its own grants; a workload those that its
  * trust policy names.
  */
+
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator, missingRole } from '../../kernel/caller.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError } from '../../kernel/fail.ts';
-import type { PolicyPower } from '../../kernel/ports/trust-policies.ts';
+import type { PolicyPower } from '../workload-identity/policies/store.ts';
 import type { ComparedGrant } from './access-store.ts';
-import type { ResourceDeps } from './deps.ts';
+import type { ResourceDeps } from './feature.ts';
 import { deleteGrants, type GrantSelection, narrowGrants, type StoredGrant } from './grants-store.ts';
 import type { Resource } from './schema.ts';
 

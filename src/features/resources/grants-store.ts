@@ -2,9 +2,9 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import { type HeldScopes, shownIdentifier } from '../../kernel/ports/resources.ts';
+import type { HeldScopes } from './audience-scopes.ts';
+import { isPending, shownIdentifier } from './names-store.ts';
 import type { AgentGrantQuery, Grant, GrantQuery, ListQuery } from './schema.ts';
-import { isPending } from './store.ts';
 
 /** In the resource's order; an object in the database has no order. */
 const scopeNames = sql`

@@ -1,14 +1,14 @@
 /** Grants: which scopes of a resource an agent may hold. Lock order: the resource (shared), then the agent. */
+
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockShared } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import { refuseLastingPower } from '../../kernel/provisioned-proofs.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { findOwnScopes } from './access-store.ts';
-import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
 import { grantEvent } from './events.ts';
+import type { ResourceDeps } from './feature.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import {
   findGrant,
@@ -18,16 +18,29 @@ import {
   type StoredGrant,
   upsertGrant,
 } from './grants-store.ts';
-import type { Grant, Resource } from './schema.ts';
+import type { AgentGrantQuery, Grant, GrantQuery, Resource, ScopeNames } from './schema.ts';
 import { findGrantedResource, findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
+
+export interface GrantPath {
+  readonly agentId: string;
+  readonly resourceId: string;
+}
+
+export interface GrantService {
+  listOfAgent(caller: Caller, agentId: string, query: AgentGrantQuery): Promise<Page<Grant>>;
+  /** Of agents of the caller's own organization. */
+  listOfResource(caller: Caller, resourceId: string, query: GrantQuery): Promise<Page<Grant>>;
+  put(caller: Caller, path: GrantPath, wanted: ScopeNames): Promise<Grant>;
+  remove(caller: Caller, path: GrantPath): Promise<void>;
+}
 
 export function createGrantService(
   deps: ResourceDeps,
   refuseGranting: RefuseGranting,
   revokeGrants: RevokeGrants,
 ): GrantService {
-  const { db, clock, ledger, agentFor, lockAgent } = deps;
+  const { db, clock, ledger, agentFor, lockAgent, refuseLastingPower } = deps;
 
   /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
   const lockForGrant = async (

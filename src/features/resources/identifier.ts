@@ -1,6 +1,6 @@
 /** The identifier of a resource: the audience of its tokens (RFC 8707 §2), written in one way only. */
 import { isLoopback } from '../../kernel/audience.ts';
-import { localName } from '../../kernel/ports/resources.ts';
+import { localName } from './names-store.ts';
 
 /** RFC 3986: a host without percent-encoding, a port, and a path. */
 const form = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?$/i;

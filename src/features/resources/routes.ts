@@ -1,7 +1,7 @@
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { GrantService, ResourceService, VerificationService } from './deps.ts';
+import type { GrantService } from './grants.ts';
 import {
   AgentGrantQuery,
   AgentParams,
@@ -19,6 +19,8 @@ import {
   ScopeNames,
   VerificationRequest,
 } from './schema.ts';
+import type { ResourceService } from './service.ts';
+import type { VerificationService } from './verification.ts';
 
 const common = { tag: 'Resources', limit: 'caller' } as const;
 

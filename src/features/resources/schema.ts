@@ -13,7 +13,7 @@ import {
   timeRangeQuery,
   Uuid,
 } from '../../contract/shapes.ts';
-import { resourceClaims } from '../../kernel/ports/resources.ts';
+import { resourceClaims } from './audience-scopes.ts';
 
 /** A TXT record, a text on the host itself, or the word of an operator. */
 export const verificationMethods = ['dns', 'well-known', 'operator'] as const;

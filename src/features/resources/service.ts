@@ -8,13 +8,13 @@ import { lockExclusive } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { pageOf } from '../../kernel/http/page.ts';
-import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
-import type { ResourceDeps, ResourceService } from './deps.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { type ResourceClaim, resourceClaims } from './audience-scopes.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
+import type { ResourceDeps } from './feature.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import { audienceName, hostOf, identifierProblem, needsProof, spellingsOf } from './identifier.ts';
-import type { NewScopes, Resource, ResourceChange } from './schema.ts';
+import type { NewResource, NewScopes, Resource, ResourceChange, ResourceQuery } from './schema.ts';
 import { hasOffers, moveOffers, withdrawOffers } from './shares/offers-store.ts';
 import { deleteShares, narrowShares } from './shares/shares-store.ts';
 import {
@@ -31,6 +31,14 @@ import {
   updateResource,
 } from './store.ts';
 import { lockOwned, requireVisible, toResource } from './visibility.ts';
+
+export interface ResourceService {
+  create(caller: Caller, wanted: NewResource): Promise<Resource>;
+  list(caller: Caller, query: ResourceQuery): Promise<Page<Resource>>;
+  get(caller: Caller, resourceId: string): Promise<Resource>;
+  update(caller: Caller, resourceId: string, change: ResourceChange): Promise<Resource>;
+  remove(caller: Caller, resourceId: string): Promise<void>;
+}
 
 export function createResourceService(
   deps: ResourceDeps,

@@ -3,8 +3,8 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { join, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import { localName, shownIdentifier } from '../../kernel/ports/resources.ts';
 import { hostOf, spellingsOf } from './identifier.ts';
+import { isPending, localName, pendingName, shownIdentifier } from './names-store.ts';
 import type { Resource, ResourceQuery } from './schema.ts';
 
 /** A resource as one organization sees it. */
@@ -12,9 +12,6 @@ export interface VisibleResource extends Resource {
   /** The scopes shared with that organization; null when it owns the resource. */
   readonly sharedScopes: readonly string[] | null;
 }
-
-/** Of a resource `r`. */
-export const isPending = sql`starts_with(r.identifier, 'pending:')`;
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier, r.name, r.description,
@@ -174,10 +171,6 @@ export async function isTaken(db: Queryable, names: readonly string[]): Promise<
   );
   return taken;
 }
-
-/** In the column `identifier` of a pending resource: the audience of no token. An organization has one resource for both spellings. */
-const pendingName = (organizationId: string, [bare]: readonly string[]): string =>
-  `pending:${organizationId}:${bare}`;
 
 /** `audience`: the name by which token requests find it, once it is verified (`audienceName`). */
 export async function insertResource(db: Queryable, resource: Resource, audience: string): Promise<void> {

@@ -5,18 +5,24 @@
  * Whether another organization has the identifier is checked after the proof: the answer tells nothing to callers that do not control the
  * host.
  */
+
+import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
 import { instance } from '../../kernel/policy.ts';
 import { OutboundProblem } from '../../kernel/ports/outbound.ts';
-import type { ResourceDeps, VerificationService } from './deps.ts';
 import { grantEvent, resourceEvent } from './events.ts';
+import type { ResourceDeps } from './feature.ts';
 import { listGrantsOf } from './grants-store.ts';
 import { audienceName, isAddress, needsProof, spellingsOf } from './identifier.ts';
-import type { Resource, VerificationMethod } from './schema.ts';
+import type { Resource, VerificationMethod, VerificationRequest } from './schema.ts';
 import { deleteReservation, isTaken, markVerified } from './store.ts';
 import { lockOwned, requireOwned } from './visibility.ts';
+
+export interface VerificationService {
+  verify(caller: Caller, resourceId: string, request: VerificationRequest): Promise<Resource>;
+}
 
 const timeoutMs = 8_000;
 const maxBytes = 65_536;

@@ -1,7 +1,7 @@
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { attachment } from './attachment.ts';
-import type { ScaffoldDeps } from './deps.ts';
+import type { ScaffoldDeps } from './feature.ts';
 import { fill } from './project.ts';
 import type { Language } from './schema.ts';
 

@@ -5,18 +5,33 @@
  */
 
 import { auditEvents, webhookEventOf } from '../../contract/events.ts';
-import { type Broker, streamNames } from '../../kernel/ports/broker.ts';
-import type { Streams, StreamsDeps } from './deps.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import { envelopeOf } from '../../kernel/delivery/envelope.ts';
+import type { DomainEvent } from '../../kernel/domain-event.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import { type Broker, type StreamName, streamNames } from '../../kernel/ports/broker.ts';
 import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
-export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: StreamsDeps): Streams {
+export interface StreamsDeps {
+  /** A pool of its own, with a connection for each stream and one more: a publisher keeps its connection while it waits for the broker. */
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The configured ones. */
+  readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
+}
+
+export function createStreams({ db, clock, log, metrics, brokers }: StreamsDeps) {
   const streams = streamNames.filter((stream) => brokers[stream]);
   return {
     listener: {
       types: auditEvents.filter((type) => webhookEventOf(type)),
-      async inTransaction(tx, events) {
+      async inTransaction(tx: Tx, events: readonly DomainEvent[]) {
         const envelopes = events.flatMap((event) => envelopeOf(event) ?? []);
         if (envelopes.length > 0) append(tx, streams, envelopes);
       },
@@ -27,6 +42,7 @@ export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: 
       ),
       createPendingGaugeLoop({ db, clock, metrics, streams }),
     ],
+    /** Called when the loops have stopped. */
     async close() {
       await Promise.all(Object.values(brokers).map((broker) => broker.close()));
       await db.close();

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
+import type { Envelope } from '../../kernel/delivery/envelope.ts';
 import type { Message, StreamName } from '../../kernel/ports/broker.ts';
-import type { Envelope } from '../../kernel/ports/envelope.ts';
 
 /** One statement for all events of the transaction; positions follow the order of the envelopes. */
 export function append(tx: Tx, streams: readonly StreamName[], envelopes: readonly Envelope[]): void {

@@ -4,13 +4,20 @@
  * so is each counter once a minute. While the store is unavailable, each process counts alone and reads the count of the others
  * from SQL every few seconds.
  */
+
 import { isTemporary } from '../../kernel/data/db.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Identity } from '../../kernel/http/access/identity.ts';
 import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
-import type { CallQuota, TierDeps } from './deps.ts';
+import type { TierDeps } from './feature.ts';
 import { isLimited, limitReached, limitsOf, resetOf } from './limits.ts';
+
+export interface CallQuota {
+  /** For the guard: counts the call, or refuses it. */
+  countCall(identity: Identity): Promise<void> | void;
+  usedToday(organizationId: string): Promise<number>;
+}
 
 type CallQuotaDeps = Pick<TierDeps, 'kv' | 'fallback' | 'clock' | 'metrics' | 'callsOn' | 'countUsage'>;
 

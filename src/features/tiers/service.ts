@@ -1,13 +1,16 @@
 import { type LimitType, limitTypes } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { CallQuota, PlanUsage, TierDeps } from './deps.ts';
+import type { UsageLimits } from '../usage/schema.ts';
+import type { CallQuota } from './call-quota.ts';
+import type { TierDeps } from './feature.ts';
 import { limitsOf, resetOf } from './limits.ts';
 import type { Checkout, PaidTier, TierStatus } from './schema.ts';
 
 export interface TierService {
   status(caller: Caller): Promise<TierStatus>;
-  planUsage(caller: Caller): Promise<PlanUsage>;
+  /** Each limit of the caller's organization and of the caller itself, with its usage. */
+  planUsage(caller: Caller): Promise<UsageLimits>;
   upgrade(caller: Caller, target: PaidTier): Promise<Checkout>;
 }
 

@@ -4,10 +4,27 @@
  * count before it commits. Far from the limit the lock is not needed, and organizations without limits cost nothing.
  */
 
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockExclusive, tryLockExclusive } from '../../kernel/data/locks.ts';
-import type { CheckTokens, QuotaClient, ReachedTokenLimit, TierDeps } from './deps.ts';
-import { isLimited, limitReached, limitsOf } from './limits.ts';
+import type { AgentStatus } from '../tokens/store.ts';
+import type { TierDeps } from './feature.ts';
+import { isLimited, type LimitReached, limitReached, limitsOf } from './limits.ts';
+
+export type QuotaClient = Pick<AgentStatus, 'organizationId' | 'agentId' | 'planTier' | 'maxTokensPerMonth'>;
+
+/**
+ * Returns one entry per client, in their order: undefined when a token may be issued, which must then be recorded in the same
+ * transaction; the limit that is reached; or `busy`, when `waiting` is false and another transaction holds the quota lock near the
+ * limit.
+ */
+export type CheckTokens = (
+  tx: Tx,
+  clients: readonly QuotaClient[],
+  options: { waiting: boolean },
+) => Promise<readonly (LimitReached | 'busy' | undefined)[]>;
+
+/** The limit that refuses a token of this client now. Takes no locks and counts nothing. */
+export type ReachedTokenLimit = (db: Queryable, client: QuotaClient) => Promise<LimitReached | undefined>;
 
 /** More tokens than all processes can issue concurrently. With more than this left, a missed lock does not matter. */
 const lockThreshold = 10_000;

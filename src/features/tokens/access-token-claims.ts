@@ -1,8 +1,8 @@
 /** The claims of our access tokens, as draft-token.ts writes them. */
 import type { Delegation } from '../../kernel/caller.ts';
 import { isUuid } from '../../kernel/ids.ts';
-import type { ScopeEpochs } from '../../kernel/ports/resources.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
+import type { ScopeEpochs } from '../resources/audience-scopes.ts';
 import type { AgentStatus } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;

@@ -1,11 +1,12 @@
 /** Every access token is drafted here, just before it is recorded, when all checks have passed. */
+
 import { limits } from '../../contract/limits.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AuthorizedToken, IssuedToken } from '../../kernel/ports/grant.ts';
 import { agentsEpoch } from './access-token-claims.ts';
-import type { TokenDeps } from './deps.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
+import type { TokenDeps } from './feature.ts';
+import type { AuthorizedToken, IssuedToken } from './grant.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */

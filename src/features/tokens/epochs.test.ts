@@ -1,4 +1,5 @@
 /** The claim `epoch`, and tokens without it. The two nodes of test/faults/clock-skew.test.ts show each kind of end. */
+
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -7,8 +8,9 @@ import { startApp } from '../../../test/support/harness.ts';
 import { createTenant, type Tenant } from '../../../test/support/scenarios/plans.ts';
 import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
-import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
+import { createInvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
+import { findTargets } from '../resources/targets-store.ts';
 import { createTokenStatuses, statusQuery } from './token-status.ts';
 
 const t = await startApp();
@@ -169,6 +171,7 @@ describe('cache entries of an earlier version', () => {
       clock: t.clock,
       cache: createInvalidatingCache({ kv, clock: t.clock, metrics: createMetrics() }),
       findLinks: async () => [],
+      findTargets,
     });
     const status = await statuses.get(query);
     assert.ok(status && status !== 'revoked');

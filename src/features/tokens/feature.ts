@@ -4,25 +4,76 @@
  * the hot path reads all of a client in one query.
  */
 
-import type { Grant } from '../../kernel/ports/grant.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { CredentialUses } from '../credentials/uses.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { Tiers } from '../tiers/feature.ts';
+import type { CheckTokens, ReachedTokenLimit } from '../tiers/token-quota.ts';
 import { createClientAuthentication } from './clients/authenticate-client.ts';
 import { createProofVerifier } from './clients/verify-credential.ts';
-import type { TokenDeps, Tokens } from './deps.ts';
 import { createDraftToken } from './draft-token.ts';
 import { findEligibility, lockEligibility } from './eligibility.ts';
 import { clientCredentials } from './endpoint/client-credentials.ts';
 import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
+import type { ExternalClientAssertion, Grant, Issue, IssuedToken } from './grant.ts';
 import { createIntrospection } from './introspection.ts';
 import { createIssueOne } from './issue-one.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createPreview } from './preview/preview.ts';
 import { tokenRoutes } from './routes.ts';
 import { createLimitScopes } from './scope-limit.ts';
+import type { TokenStatuses } from './token-status.ts';
 import { createTokenVerifier } from './verify-token.ts';
 
 export { createTokenStatuses } from './token-status.ts';
 
-export function createTokens(deps: TokenDeps): Tokens {
+export interface TokenDeps
+  extends Pick<ResourceAccess, 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'joinTargets'> {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly recordRefusal: RecordRefusal;
+  /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
+  readonly exchangeQueue: FairQueue;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  /** Our issuer identifier, and the audience of tokens for our own API. */
+  readonly issuer: string;
+  /** `verified`: each organization has its own loopback resources. */
+  readonly resourceIdentifiers: 'open' | 'verified';
+  readonly assertions: Assertions;
+  readonly statuses: TokenStatuses;
+  /** The grants of other features; `client_credentials` is this feature's own. */
+  readonly grants: readonly Grant[];
+  readonly externalAssertions: ExternalAssertions;
+  /** Whether the caller administers its own organization. */
+  isAdmin(caller: Caller): Promise<boolean>;
+  readonly checkPlans: CheckTokens;
+  readonly hasTokenLimit: Tiers['hasTokenLimit'];
+  readonly reachedPlanLimit: ReachedTokenLimit;
+  countIntrospection(caller: Caller): void;
+  readonly recordUse: CredentialUses['recordUse'];
+}
+
+/** Clients that authenticate by an assertion of an external issuer. */
+export interface ExternalAssertions {
+  isExternal(assertion: string): boolean;
+  /** Issues a token of the client's own. */
+  redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
+  /** Authenticates the client for another grant. One transaction marks the assertion as used and issues. */
+  authenticateWorkload(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
+}
+
+export function createTokens(deps: TokenDeps) {
   const verifier = createTokenVerifier(deps);
   const proofs = createProofVerifier(deps);
   const draft = createDraftToken(deps);
@@ -45,3 +96,5 @@ export function createTokens(deps: TokenDeps): Tokens {
     findEligibility,
   };
 }
+
+export type Tokens = ReturnType<typeof createTokens>;

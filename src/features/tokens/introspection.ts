@@ -1,13 +1,15 @@
 /** Introspection (RFC 7662) and revocation (RFC 7009) of issued tokens. */
+
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { deepFreeze, memoize } from '../../kernel/data/shared-values.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { TokenDeps, VerifiedToken, VerifyToken } from './deps.ts';
+import type { TokenDeps } from './feature.ts';
 import type { Introspection } from './schema.ts';
 import { type AgentStatus, insertRevocation } from './store.ts';
+import type { VerifiedToken, VerifyToken } from './verify-token.ts';
 
 export interface IntrospectionService {
   introspect(caller: Caller, token: string): MaybePromise<Introspection>;

@@ -1,10 +1,11 @@
 /** Issues one token in the caller's transaction, for tokens that are not issued by the stages of the token endpoint. */
+
 import { failToken } from '../../kernel/fail.ts';
-import type { Mint } from '../../kernel/ports/grant.ts';
-import type { TokenDeps } from './deps.ts';
 import type { DraftToken } from './draft-token.ts';
 import { requireActive } from './eligibility.ts';
 import { quotaRefusal } from './endpoint/quota.ts';
+import type { TokenDeps } from './feature.ts';
+import type { Mint } from './grant.ts';
 import type { LimitScopes } from './scope-limit.ts';
 import { lockAgentStatus } from './store.ts';
 

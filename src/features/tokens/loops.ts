@@ -1,6 +1,6 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import type { TokenDeps } from './deps.ts';
+import type { TokenDeps } from './feature.ts';
 import { deleteExpiredAssertions, deleteExpiredRevocations } from './store.ts';
 
 /** Expired tokens and assertions need no record; a day of grace covers clock skew. */

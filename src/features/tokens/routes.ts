@@ -1,6 +1,6 @@
 import { bearer, client, clientOrScope, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { Grant } from '../../kernel/ports/grant.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
+import type { Grant } from './grant.ts';
 import type { IntrospectionService } from './introspection.ts';
 import type { PreviewToken } from './preview/preview.ts';
 import {

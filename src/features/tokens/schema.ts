@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { Uuid } from '../../contract/shapes.ts';
-import type { Grant } from '../../kernel/ports/grant.ts';
+import type { Grant } from './grant.ts';
 
 /** All scopes of a resource, separated by spaces. */
 const maxScopeText = limits.resource.maxScopes * (limits.resource.maxScopeLength + 1);

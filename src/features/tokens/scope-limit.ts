@@ -2,20 +2,13 @@ import { delegableScopes, isScope, type Scope, scopes } from '../../contract/sco
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AuthorizedToken } from '../../kernel/ports/grant.ts';
-import { type AudienceScopes, audienceScopes, type ResourceClaim } from '../../kernel/ports/resources.ts';
+import type { AudienceScopes, ResourceClaim } from '../resources/audience-scopes.ts';
+import type { OtherUse, ResourceTarget } from '../resources/targets-store.ts';
 import { scopesEpoch } from './access-token-claims.ts';
-import type { TokenDeps } from './deps.ts';
 import type { ResourceContents, TokenContents } from './draft-token.ts';
-import {
-  type AgentStatus,
-  type ClientStatus,
-  findAgentStatuses,
-  findOtherUse,
-  findTargets,
-  type OtherUse,
-  type ResourceTarget,
-} from './store.ts';
+import type { TokenDeps } from './feature.ts';
+import type { AuthorizedToken } from './grant.ts';
+import { type AgentStatus, type ClientStatus, findAgentStatuses } from './store.ts';
 
 /**
  * The scopes that a token can carry now. For an agent's own token: the agent's allowed scopes. For a delegated token: those of the
@@ -38,7 +31,12 @@ export type LimitScopes = (
 ) => Promise<TokenContents>;
 
 export const createLimitScopes =
-  ({ issuer, unregisteredResources }: Pick<TokenDeps, 'issuer' | 'unregisteredResources'>): LimitScopes =>
+  ({
+    issuer,
+    audienceScopes,
+    findOtherUse,
+    findTargets,
+  }: Pick<TokenDeps, 'issuer' | 'audienceScopes' | 'findOtherUse' | 'findTargets'>): LimitScopes =>
   async (tx, client, { scopes: authorized, exact = false, ...token }) => {
     const { delegation, audience } = token;
     const otherAgents = delegation ? await findOtherAgents(tx, client, delegation) : [];
@@ -48,8 +46,10 @@ export const createLimitScopes =
     const ownScopes = () => scopeLimit(owner, delegation);
     const contents = { ...token, otherAgents };
     if (audience === issuer) return { ...contents, scope: within(ownScopes(), authorized).join(' ') };
-    const target = await targetOf(tx, client, ownerId, token);
-    const found = audienceScopes(target, client.organizationId, unregisteredResources);
+    const target = readTarget(client, token)
+      ? client.target
+      : (await findTargets(tx, [{ ownerId, clientId: client.agentId, audience }]))[0];
+    const found = audienceScopes(target, client.organizationId);
     if (target) {
       const carried = resourceScopes(found, authorized, exact);
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
@@ -66,19 +66,14 @@ export const createLimitScopes =
 const within = (limit: readonly string[], authorized: AuthorizedToken['scopes']): readonly string[] =>
   authorized === 'all' ? limit : limit.filter((scope) => authorized.includes(scope));
 
-/** The token endpoint has read the grant of the client for its own token already. */
-async function targetOf(
-  tx: Queryable,
-  client: ClientStatus,
-  ownerId: string,
+/** Whether the token endpoint has read the grant of the client for its own token already. */
+function readTarget(
+  { target }: ClientStatus,
   { delegation, audience }: Pick<AuthorizedToken, 'delegation' | 'audience'>,
-): Promise<ResourceTarget | null | undefined> {
-  if (client.target !== undefined && !delegation) {
-    if (client.target && client.target.identifier !== audience)
-      throw new Error('the grant of another audience was read');
-    return client.target;
-  }
-  return (await findTargets(tx, [{ ownerId, clientId: client.agentId, audience }]))[0];
+): boolean {
+  if (target === undefined || delegation) return false;
+  if (target && target.identifier !== audience) throw new Error('the grant of another audience was read');
+  return true;
 }
 
 /** An API may compare audiences less strictly than we do. Registered identifiers are canonical, with or without a slash at the end. */

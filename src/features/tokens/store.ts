@@ -3,16 +3,8 @@ import type { PlanTier } from '../../contract/limits.ts';
 import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
-import { empty, listOf, prepared, sql } from '../../kernel/data/sql.ts';
-import {
-  type HeldScopes,
-  localName,
-  type RegisteredResource,
-  type ResourceClaim,
-  resourceOf,
-  type ScopeEpochs,
-  shownIdentifier,
-} from '../../kernel/ports/resources.ts';
+import { empty, prepared, sql } from '../../kernel/data/sql.ts';
+import type { JoinedTargets, ResourceTarget } from '../resources/targets-store.ts';
 
 /** An agent and its organization, as far as tokens depend on them. */
 export interface AgentStatus {
@@ -39,35 +31,11 @@ const statusColumns = sql`
   a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt",
   a.epoch, o.epoch as "organizationEpoch", a.rate_limit_per_minute as "rateLimitPerMinute"`;
 
-/** A registered resource as the audience of a token. */
-export interface ResourceTarget
-  extends Pick<
-    RegisteredResource,
-    'identifier' | 'organizationId' | 'deleted' | 'ownerActive' | 'tokenLifetimeSeconds' | 'claims'
-  > {
-  /** The scopes that the owner of the token holds; empty without a grant. */
-  readonly held: HeldScopes;
-  readonly epochs: ScopeEpochs;
-  /** The fields of the client that can become claims. */
-  readonly client: Readonly<Record<ResourceClaim, unknown>>;
-}
-
 /** A client of the token endpoint. */
 export interface ClientStatus extends AgentStatus {
   /** For the requested audience other than our own API: null when it is not registered; undefined when it was not read. */
   readonly target?: ResourceTarget | null;
 }
-
-/** Of the client `a`, the resource `r` and the grant `g` of the token's owner. */
-const targetColumn = sql`
-  case when r.resource_id is not null then jsonb_build_object(
-    'identifier', ${shownIdentifier}, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
-    'ownerActive', (select status = 'active' from organizations where organization_id = r.organization_id),
-    'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
-    'epochs', coalesce(g.epochs, '{}'),
-    'client', jsonb_build_object('agentType', a.agent_type, 'capabilities', a.capabilities, 'owner', a.owner,
-      'deploymentEnv', a.deployment_env, 'version', a.version)
-  ) end as target`;
 
 interface SecretOfAgent {
   readonly agentId: string;
@@ -81,31 +49,21 @@ const secretRows = (secrets: readonly SecretOfAgent[]) => sql`(
       with ordinality as secrets (agent_id, secret_hash, position)
   )`;
 
-/** No identifier of a resource. */
-const ownApi = '-';
-
-/** Joins the resource and the client's own grant for it, by the position of the client. */
-const joinTargets = (audiences: readonly (string | undefined)[]) => sql`
-  join unnest(${listOf(audiences.map((audience) => audience ?? ownApi))}) with ordinality as named (audience, position)
-    on named.position = presented.position
-  left join ${resourceOf(sql`named.audience`, sql`a.organization_id`)}
-  left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = a.agent_id`;
-
 /**
  * The hash is looked up, so a thousand credentials cost no more than one. Two statements: only batches that name another audience
  * than our own API join the resources.
  */
 const clientsOfSecrets = (
   secrets: readonly SecretOfAgent[],
-  audiences: readonly (string | undefined)[] | undefined,
+  targets: JoinedTargets | undefined,
   now: Date,
 ) => sql`
-  select presented.position, ${statusColumns}, c.secret_hash as "secretHash"${audiences ? sql`, ${targetColumn}` : empty}
+  select presented.position, ${statusColumns}, c.secret_hash as "secretHash"${targets ? sql`, ${targets.column}` : empty}
   from ${secretRows(secrets)} as presented
   join agents a using (agent_id)
   join organizations o using (organization_id)
   join credentials c on c.agent_id = a.agent_id and c.secret_hash = presented.secret_hash
-  ${audiences ? joinTargets(audiences) : empty}
+  ${targets?.join ?? empty}
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
 
 export interface OwnerOfSecret {
@@ -160,16 +118,16 @@ export async function lockClientsOfSecrets(
     now: Date;
     waiting: boolean;
     /** For each secret the audience other than our own API; absent when there is none. */
-    audiences?: readonly (string | undefined)[] | undefined;
+    targets?: JoinedTargets | undefined;
   },
 ): Promise<((ClientStatus & SecretOfAgent) | typeof lockNotAvailable | undefined)[]> {
-  const { now, waiting, audiences } = options;
+  const { now, waiting, targets } = options;
   const agentIds = secrets.map(({ agentId }) => agentId);
   const [unlocked, rows] = await Promise.all([
     lockAgents(tx, agentIds, { waiting }),
     tx.many<ClientStatus & SecretOfAgent & { position: number }>(
-      audiences ? 'tokens.clientsForResources' : 'tokens.clients',
-      prepared(clientsOfSecrets(secrets, audiences, now)),
+      targets ? 'tokens.clientsForResources' : 'tokens.clients',
+      prepared(clientsOfSecrets(secrets, targets, now)),
     ),
   ]);
   const found = new Map(rows.map((row) => [row.position, row]));
@@ -247,57 +205,6 @@ export const findAgentKeys = (db: Queryable, agentId: string): Promise<AgentKeys
     sql`select ${statusColumns}, a.public_keys as keys
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
-
-export interface TargetQuery {
-  /** The agent whose grant counts: the client, or the subject of a delegation. */
-  readonly ownerId: string;
-  readonly clientId: string;
-  readonly audience: string;
-}
-
-/** In the order of the queries; null where no resource has, or had, the identifier. */
-export async function findTargets(
-  db: Queryable,
-  queries: readonly TargetQuery[],
-): Promise<(ResourceTarget | null)[]> {
-  if (queries.length === 0) return [];
-  const rows = await db.many<{ position: number; target: ResourceTarget | null }>(
-    'tokens.findTargets',
-    prepared(sql`
-      select named.position, ${targetColumn}
-      from unnest(${listOf(queries.map(({ ownerId }) => ownerId))}::uuid[],
-                  ${listOf(queries.map(({ clientId }) => clientId))}::uuid[],
-                  ${listOf(queries.map(({ audience }) => audience))})
-        with ordinality as named (owner_id, client_id, audience, position)
-      join agents a on a.agent_id = named.client_id
-      join ${resourceOf(sql`named.audience`, sql`a.organization_id`)}
-      left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = named.owner_id`),
-  );
-  const found = new Map(rows.map(({ position, target }) => [position, target]));
-  return queries.map((_, index) => found.get(index + 1) ?? null);
-}
-
-/** An audience that no resource has may be another spelling of one, or one that the organization has registered and not verified. */
-export type OtherUse = 'spelling' | 'pending';
-
-export async function findOtherUse(
-  db: Queryable,
-  organizationId: string,
-  audience: string,
-  spellings: readonly string[],
-): Promise<OtherUse | null> {
-  const local = spellings.map((spelling) => localName(organizationId, spelling));
-  const { use } = await db.one<{ use: OtherUse | null }>(
-    'tokens.findOtherUse',
-    sql`select case
-          when exists (select from resources where identifier = any(${[...spellings, ...local]}::text[])) then 'spelling'
-          when exists (select from resources
-                       where organization_id = ${organizationId} and deleted_at is null and identifier like 'pending:%'
-                         and pending_identifier = any(${[audience, ...spellings]}::text[])) then 'pending'
-        end as use`,
-  );
-  return use;
-}
 
 interface AssertionUse {
   readonly agentId: string;

@@ -4,11 +4,12 @@ import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { createIds } from '../../kernel/ids.ts';
+import { createInvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import { createLedger } from '../../kernel/ledger.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
+import { findTargets } from '../resources/targets-store.ts';
 import { createTokenStatuses, statusQuery } from './token-status.ts';
 
 const t = await startApp();
@@ -85,6 +86,7 @@ describe('the status of a token', () => {
       clock: t.clock,
       cache: createInvalidatingCache({ kv, clock: t.clock, metrics: createMetrics() }),
       findLinks: async () => [],
+      findTargets,
     });
     const agentStatus = async () => {
       const status = await statuses.get(query);

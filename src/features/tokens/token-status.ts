@@ -2,15 +2,17 @@
  * The current status of a token: of the token, its credential, its agent and its organization; for a delegated token of the other
  * agents and links of its chain; for a token of another audience than our own API of the resource and the grant. PostgreSQL is
  * authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
- * (kernel/data/invalidating-cache.ts).
+ * (kernel/invalidating-cache.ts).
  */
+
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
-import type { HeldScopes, ScopeEpochs } from '../../kernel/ports/resources.ts';
+import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { HeldScopes, ScopeEpochs } from '../resources/audience-scopes.ts';
 import {
   agentKey,
   chainKey,
@@ -28,7 +30,6 @@ import {
   type CredentialState,
   findAgentStatuses,
   findOrganizationStatus,
-  findTargets,
   findTokenStatus,
   type OrganizationState,
 } from './store.ts';
@@ -187,8 +188,9 @@ export function createTokenStatuses(deps: {
   cache: InvalidatingCache;
   /** In the order of the ids; links that do not exist are left out. */
   findLinks(chainIds: readonly string[]): Promise<readonly LinkStatus[]>;
+  findTargets: ResourceAccess['findTargets'];
 }): TokenStatuses {
-  const { db, clock, cache, findLinks } = deps;
+  const { db, clock, cache, findLinks, findTargets } = deps;
 
   const findTarget = async (query: StatusQuery): Promise<TargetStatus | undefined> => {
     const { agentId: clientId, audience } = query;

@@ -2,6 +2,7 @@
 
 import { isScope } from '../../contract/scopes.ts';
 import { isLoopback } from '../../kernel/audience.ts';
+import type { Delegation } from '../../kernel/caller.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { deepFreeze, memoize } from '../../kernel/data/shared-values.ts';
@@ -16,7 +17,7 @@ import {
   requiredClaims,
   scopesEpoch,
 } from './access-token-claims.ts';
-import type { TokenDeps, TokenVerifier, VerifiedToken, VerifyToken } from './deps.ts';
+import type { TokenDeps } from './feature.ts';
 import { scopeLimit } from './scope-limit.ts';
 import {
   type CachedAgent,
@@ -26,6 +27,29 @@ import {
   type TargetStatus,
   type TokenStatus,
 } from './token-status.ts';
+
+export interface VerifiedToken {
+  readonly claims: AccessTokenClaims;
+  readonly status: TokenStatus;
+  /**
+   * Without scopes that the agent may no longer hold; for a delegated token, scopes that the subject may no longer hold. A token for
+   * a registered resource has all of its scopes or is not valid.
+   */
+  readonly scopes: readonly string[];
+  readonly delegation?: Delegation;
+  /** The chain of this delegated token has ended, so the token opens nothing. */
+  readonly ended?: NonNullable<Identity['ended']>;
+}
+
+/**
+ * Undefined for a token that is not ours, expired or revoked, or whose agent is not active; a delegated token whose chain has
+ * ended says so. With an audience, tokens for other audiences are undefined too.
+ */
+export type VerifyToken = (token: string, audience?: string) => MaybePromise<VerifiedToken | undefined>;
+
+export interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
+  readonly verify: VerifyToken;
+}
 
 /** A token with our signature, expired or not. */
 interface SignedToken {

@@ -4,13 +4,24 @@
  * Tokens are counted in the transaction that records them, so none is lost. For organizations without limits, that transaction
  * stores the tokens, and they are counted later (uncounted.ts).
  */
+
+import type { UsageMetric } from '../../contract/usage.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';
-import type { DomainEvent } from '../../kernel/domain-event.ts';
+import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import { insertUncountedAtCommit } from './deferred-counts-store.ts';
-import type { UsageCounter, UsageDeps } from './deps.ts';
+import type { UsageDeps } from './feature.ts';
 import { dayOf } from './period.ts';
 import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
+
+export interface UsageCounter {
+  /** Adds to a counter in memory, which is written within a second. */
+  count(organizationId: string, agentId: string, metric: UsageMetric, quantity?: number): void;
+  /** Counts the tokens that the ledger records as issued. */
+  readonly listener: LedgerListener;
+  /** Writes the counters in memory. */
+  flush(): Promise<void>;
+}
 
 type MutableUsageRow = Omit<UsageRow, 'quantity'> & { quantity: number };
 

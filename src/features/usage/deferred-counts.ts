@@ -8,7 +8,7 @@ import { isTemporary, type Tx } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import { countChunk, hasUncounted } from './deferred-counts-store.ts';
-import type { UsageDeps } from './deps.ts';
+import type { UsageDeps } from './feature.ts';
 
 export interface DeferredCounts {
   /** Counts all tokens that were issued before the call. */

@@ -2,8 +2,9 @@ import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { tryLockGlobal } from '../../kernel/data/locks.ts';
 import { type CountedTable, countedTables, deleteOld, mergeShards } from './compaction-store.ts';
+import type { UsageCounter } from './counter.ts';
 import type { DeferredCounts } from './deferred-counts.ts';
-import type { UsageCounter, UsageDeps } from './deps.ts';
+import type { UsageDeps } from './feature.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
-import type { UsageDeps } from './deps.ts';
+import type { UsageDeps } from './feature.ts';
 import {
   AgentUsagePage,
   AgentUsageQuery,

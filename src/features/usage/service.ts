@@ -2,7 +2,8 @@ import { type UsageMetric, usageMetrics } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import type { UsageCounter, UsageDeps } from './deps.ts';
+import type { UsageCounter } from './counter.ts';
+import type { UsageDeps } from './feature.ts';
 import { periodOf } from './period.ts';
 import type {
   AgentUsage,

@@ -6,7 +6,7 @@ import type { FanOut } from './delivery/fan-out.ts';
 import { deleteDeliveries, findSubscriptionsWithDeliveries } from './delivery/purge-store.ts';
 import { channel } from './delivery/store.ts';
 import type { Worker } from './delivery/worker.ts';
-import type { DeliveryDeps } from './deps.ts';
+import type { DeliveryDeps } from './feature.ts';
 import { runReplays } from './replays/run-replays.ts';
 import { erasePreviousSecrets } from './subscriptions/store.ts';
 

@@ -5,8 +5,23 @@
  * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
  */
 
+import type { Clock } from '../../kernel/clock.ts';
+import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { anyTime } from '../../kernel/data/time-range.ts';
-import type { WorkloadIdentity, WorkloadIdentityDeps } from './deps.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { DelegationService } from '../delegation/service.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import type { Tokens } from '../tokens/feature.ts';
+import type { Mint } from '../tokens/grant.ts';
 import { createExchange } from './exchange/exchange.ts';
 import { createIdTokens } from './exchange/id-token.ts';
 import { createTokenTest } from './exchange/test-token.ts';
@@ -14,11 +29,42 @@ import { createPurgeLoop } from './loops.ts';
 import { createPolicyService } from './policies/service.ts';
 import { listPolicies } from './policies/store.ts';
 import { oidcRoutes } from './routes.ts';
+import type { TrustPolicy } from './schema.ts';
 
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
 export { findPolicyPower } from './policies/store.ts';
 
-export function createWorkloadIdentity(deps: WorkloadIdentityDeps): WorkloadIdentity {
+export interface WorkloadIdentityDeps
+  extends Pick<ResourceAccess, 'findGrant' | 'findHeldScopes' | 'audienceScopesOf'> {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly recordRefusal: RecordRefusal;
+  /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
+  readonly exchangeQueue: FairQueue;
+  readonly metrics: Metrics;
+  readonly signer: Pick<Signer, 'sign'>;
+  readonly externalTokens: ExternalTokens;
+  /** Our own issuer: tokens that we signed are not external tokens. */
+  readonly issuer: string;
+  /** Organizations do not know each other: an exchange must name its agent. */
+  readonly multiTenant: boolean;
+  /** Whether issuers may be reached by plain http: inside the operator's own network. */
+  readonly allowHttp: boolean;
+  readonly mint: Mint;
+  readonly lockAgent: AgentService['lock'];
+  readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
+  readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];
+  readonly endDelegationsOf: DelegationService['endOfPolicy'];
+  readonly roleOf: OrganizationService['roleOf'];
+  /** Called after the commit of every exchange. */
+  countExchange(agent: { organizationId: string; agentId: string }): void;
+  readonly lockEligibility: Tokens['lockEligibility'];
+  readonly findEligibility: Tokens['findEligibility'];
+}
+
+export function createWorkloadIdentity(deps: WorkloadIdentityDeps) {
   const exchange = createExchange(deps);
   return {
     routes: oidcRoutes({
@@ -30,7 +76,10 @@ export function createWorkloadIdentity(deps: WorkloadIdentityDeps): WorkloadIden
     }),
     loops: [createPurgeLoop(deps)],
     exchange,
-    listActivePolicies: async (agentId, limit) =>
+    /** The active trust policies of an agent, newest first. */
+    listActivePolicies: async (agentId: string, limit: number): Promise<TrustPolicy[]> =>
       (await listPolicies(deps.db, undefined, { agentId, status: 'active', page: 1, limit }, anyTime)).rows,
   };
 }
+
+export type WorkloadIdentity = ReturnType<typeof createWorkloadIdentity>;

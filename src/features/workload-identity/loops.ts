@@ -1,7 +1,7 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import type { WorkloadIdentityDeps } from './deps.ts';
 import { deleteExpiredTokens } from './exchange/store.ts';
+import type { WorkloadIdentityDeps } from './feature.ts';
 
 /** An expired token needs no record of its use; a day's grace covers clock skew. */
 const graceMs = 86_400_000;

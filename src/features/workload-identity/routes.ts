@@ -1,7 +1,7 @@
 import Type from '../../contract/json-schema.ts';
 import { namesSeveralTargets } from '../../kernel/audience.ts';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { Exchange } from './deps.ts';
+import type { Exchange } from './exchange/exchange.ts';
 import type { IssueIdToken } from './exchange/id-token.ts';
 import { exchangeRefusalCodes, parseExchange, tokenType } from './exchange/request.ts';
 import {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { formatError } from '../http/error-format.ts';
+import { Overloaded } from '../overloaded.ts';
 import { type BatcherOptions, createBatcher } from './batcher.ts';
-import { Overloaded } from './overloaded.ts';
 
 /** Batches that the test finishes. */
 function createBatches(limits: Partial<Omit<BatcherOptions<number, string>, 'run'>> = {}) {

@@ -7,7 +7,7 @@ import { isTemporary } from '../data/db.ts';
 import { runInBatchSpan, startWait } from '../observability/batch-spans.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Span, tracer } from '../observability/tracing.ts';
-import { Overloaded } from './overloaded.ts';
+import { Overloaded } from '../overloaded.ts';
 import { createTurnQueue } from './turn-queue.ts';
 
 export interface BatcherOptions<Item, Result> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
+import { Overloaded } from '../overloaded.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { Overloaded } from './overloaded.ts';
 
 /** Jobs that the test ends, and the order in which they start. */
 function createJobs() {

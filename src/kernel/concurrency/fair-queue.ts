@@ -4,7 +4,7 @@
  */
 import type { Metrics } from '../observability/metrics.ts';
 import { inCurrentSpan } from '../observability/tracing.ts';
-import { Overloaded } from './overloaded.ts';
+import { Overloaded } from '../overloaded.ts';
 
 export interface FairQueueOptions {
   readonly concurrency: number;

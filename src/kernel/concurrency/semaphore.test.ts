@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { Overloaded } from './overloaded.ts';
+import { Overloaded } from '../overloaded.ts';
 import { createSemaphore } from './semaphore.ts';
 
 const create = (limits: { maxQueue?: number; maxWaitMs?: number } = {}) =>

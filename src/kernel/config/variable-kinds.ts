@@ -1,9 +1,10 @@
 /** Parsers for the text of environment variables. Their error messages are printed after the variable's name. */
+
 import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delegableScopes, isScope, operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
-import { providerAddressProblem } from '../ports/openid-provider.ts';
+import { providerAddressProblem } from '../url-problem.ts';
 
 export const text = (value: string) => value;
 

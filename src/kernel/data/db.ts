@@ -3,7 +3,7 @@
  * `service_db_query_duration_seconds`) and transactions. The driver is adapters/postgres/postgres.ts.
  * Rows come back ready for the wire: timestamps as ISO strings in UTC, counts as numbers.
  */
-import { Overloaded } from '../concurrency/overloaded.ts';
+import { Overloaded } from '../overloaded.ts';
 import type { Sql } from './sql.ts';
 
 export interface Queryable {

@@ -5,7 +5,15 @@
 import { isRefusalEvent, webhookEventFields, webhookEventOf } from '../../contract/events.ts';
 import type { DomainEvent } from '../domain-event.ts';
 import { timeOfUuid } from '../ids.ts';
-import type { Envelope } from '../ports/envelope.ts';
+
+export interface Envelope {
+  /** The event's id, the same for every subscriber. */
+  readonly id: string;
+  readonly type: string;
+  readonly organizationId: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown> & { agentId: string }>;
+}
 
 /** A domain event, or an audit event with its metadata as `data`: they contain the same facts, and others that are not chosen. */
 export type EventFacts = Pick<
@@ -13,6 +21,7 @@ export type EventFacts = Pick<
   'eventId' | 'outcome' | 'organizationId' | 'agentId' | 'timestamp' | 'data'
 > & { readonly type: string; readonly notSent?: true };
 
+/** Undefined for events that only the audit log stores: refusals, and events of the operator. */
 export const envelopeOf = (event: EventFacts): Envelope | undefined => {
   const { eventId, outcome, organizationId, agentId, timestamp, data } = event;
   const type = webhookEventOf(event.type);

@@ -2,9 +2,9 @@
 
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
 import type { ErrorEnvelope } from '../../contract/shapes.ts';
-import { Overloaded, type OverloadedQueue } from '../concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { ApiError, TokenError } from '../fail.ts';
+import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { type BodyFormat, mediaTypes } from './route.ts';
 
 export interface FormattedError {

@@ -1,9 +1,9 @@
 /** Fastify's error handler: counts the request where the guard has not, logs errors of ours, sends the formatted error. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Overloaded, type OverloadedQueue } from '../concurrency/overloaded.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { formatError } from './error-format.ts';
 import type { Guard } from './guard.ts';
 

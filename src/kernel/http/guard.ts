@@ -7,10 +7,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../caller.ts';
 import type { MaybePromise } from '../concurrency/maybe-promise.ts';
-import { Overloaded } from '../concurrency/overloaded.ts';
 import { fail } from '../fail.ts';
 import { anonymous } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { Overloaded } from '../overloaded.ts';
 import { type AuthorizeCallerDeps, createAuthorizeCaller } from './access/authorize-caller.ts';
 import { type Challenges, refuseClientCredentials, refuseUnidentified } from './access/challenges.ts';
 import {

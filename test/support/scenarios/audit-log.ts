@@ -6,6 +6,7 @@ import pg from 'pg';
 import { createSigner, createStatementReader } from '../../../src/adapters/keys/keys.ts';
 import { createPostgres } from '../../../src/adapters/postgres/postgres.ts';
 import type { EventType } from '../../../src/contract/events.ts';
+import { canonicalOf } from '../../../src/features/audit/chain/canonical-store.ts';
 import {
   eventHash,
   firstHash,
@@ -16,7 +17,6 @@ import {
 import { leafHash } from '../../../src/features/audit/chain/merkle.ts';
 import { checkpointText } from '../../../src/features/audit/chain/statements.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
-import { canonicalOf } from '../../../src/features/audit/log/canonical-store.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import type { Db, Tx } from '../../../src/kernel/data/db.ts';
 import type { Sql } from '../../../src/kernel/data/sql.ts';

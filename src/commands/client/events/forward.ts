@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { createOutbound } from '../../../adapters/outbound/outbound.ts';
 import { limits } from '../../../contract/limits.ts';
+import type { Envelope } from '../../../kernel/delivery/envelope.ts';
 import { signedHeaders } from '../../../kernel/delivery/signature.ts';
-import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import { OutboundProblem } from '../../../kernel/ports/outbound.ts';
 
 export interface Attempt {

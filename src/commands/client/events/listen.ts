@@ -1,8 +1,8 @@
 /** `countersign listen`: delivers the events of the organization to a local address, signed as webhooks are. */
 import { auditEvents, webhookEventOf, webhookEvents } from '../../../contract/events.ts';
 import { pageSizes } from '../../../contract/limits.ts';
+import type { Envelope } from '../../../kernel/delivery/envelope.ts';
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
-import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { print, printError, quoted } from '../../terminal.ts';

@@ -1,7 +1,7 @@
 /** The rows that the sequencer reads and writes, apart from segments: its progress, and events without a link. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
-import { canonicalOf } from '../log/canonical-store.ts';
+import { canonicalOf } from './canonical-store.ts';
 
 export interface SequencerProgress {
   /** The sequencer has processed every event of earlier transactions. */

@@ -12,7 +12,6 @@ import { nilUuid } from '../../../kernel/ids.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import { finding } from '../findings.ts';
 import type { IntegrityStatus } from '../integrity-status.ts';
-import type { Partitions } from '../log/partitions.ts';
 import { createBatchSize } from './batch-size.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
@@ -51,7 +50,8 @@ export interface SequencerDeps {
   readonly treeHeads: TreeHeads;
   readonly treeLeaves: Pick<TreeLeaves, 'start' | 'check' | 'known' | 'hasComparedAll' | 'markWritten'>;
   readonly integrity: IntegrityStatus;
-  readonly partitions: Pick<Partitions, 'ensureFor'>;
+  /** Makes the day partition of an event of that time (ISO 8601). */
+  ensurePartition(tx: Tx, timestamp: string): Promise<void>;
   readonly unlinked: Pick<UnlinkedEvents, 'linked'>;
 }
 
@@ -95,7 +95,7 @@ interface RunState {
 const maxTransaction = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, integrity, partitions, unlinked } =
+  const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, integrity, ensurePartition, unlinked } =
     deps;
   const batchSizes = createBatchSize(log, maxBatchSize);
 
@@ -233,7 +233,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   ) => {
     const trees = await treeHeads.cover(chains, newest);
     const rows = trees.map(({ treeHead }) => treeHead);
-    for (const { at } of rows) await partitions.ensureFor(tx, at);
+    for (const { at } of rows) await ensurePartition(tx, at);
     await insertTreeHeads(tx, rows);
     for (const tree of trees) await insertSegments(tx, tree);
     tx.afterCommit(() => {

@@ -9,7 +9,7 @@ import type { Log } from '../../../kernel/observability/log.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import { type Finding, finding } from '../findings.ts';
 import type { IntegrityStatus } from '../integrity-status.ts';
-import { isWithin, type Period } from '../log/period.ts';
+import { isWithin, type Period } from '../period.ts';
 import { findEventStates } from './backlog-store.ts';
 import type { ChainHeads } from './chain-heads.ts';
 

@@ -5,6 +5,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Queryable } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
+import { readLinkedEvents, takeSnapshot } from '../chain/evidence-store.ts';
 import { eventHashIn, eventIdIn, linkHash, recordAt, storedLength, timeTextIn } from '../chain/hashes.ts';
 import { readKeys } from '../chain/keys/keys-store.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from '../chain/segments-store.ts';
 import { sign, unverifiedClaims } from '../chain/statements.ts';
 import { emptyHead, headAtAnchor } from '../chain/verify-chain.ts';
-import { readLinkedEvents, takeSnapshot } from '../verify/evidence-store.ts';
 import { type ExportLine, exportVersion, type LinkLine } from './lines.ts';
 import { type ExportManifest, emptyManifest, withChain, withEvent } from './manifest.ts';
 

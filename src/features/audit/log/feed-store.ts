@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
-import type { FeedPosition } from '../deps.ts';
+import type { FeedPosition } from './feed.ts';
 import { eventColumns } from './store.ts';
 
 const beforeAllDays = '0001-01-01';

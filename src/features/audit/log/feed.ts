@@ -6,10 +6,31 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import type { Sequencer } from '../chain/sequencer.ts';
-import type { AuditFeed, FeedPosition } from '../deps.ts';
+import { withinRetention } from '../period.ts';
 import type { AuditEvent } from '../schema.ts';
 import { type FeedRow, findEnds, readAfter } from './feed-store.ts';
-import { withinRetention } from './period.ts';
+
+/** A place in the chain of an organization: after the link with this number. The day of that link makes reading cheaper. */
+export interface FeedPosition {
+  readonly sequence: number;
+  readonly day?: string | undefined;
+}
+
+export interface FeedEntry extends FeedPosition {
+  readonly organizationId: string;
+  /** Undefined when the event is past retention. */
+  readonly event: AuditEvent | undefined;
+}
+
+export interface AuditFeed {
+  /** The end of the organization's chain, after the events that were recorded so far are linked. */
+  end(organizationId: string): Promise<FeedPosition>;
+  /** The entries after each position, at most `limit` for each organization, in the order of their links. */
+  read(
+    positions: readonly (FeedPosition & { readonly organizationId: string })[],
+    limit: number,
+  ): Promise<FeedEntry[]>;
+}
 
 /** One batch at a time: each waits for the sequencer's lock. */
 const endLimits = { maxBatch: 100, concurrency: 1, maxQueue: 1_000 } as const;

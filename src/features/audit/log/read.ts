@@ -6,8 +6,8 @@ import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
 import { organizationOf } from '../log-owner.ts';
+import { periodOf, withinRetention } from '../period.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
-import { periodOf, withinRetention } from './period.ts';
 import { findEvent, listEvents } from './store.ts';
 
 export interface AuditReader {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
 import { newAgent, startApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { canonicalOf } from './canonical-store.ts';
+import { canonicalOf } from '../chain/canonical-store.ts';
 
 const t = await startApp();
 const dayMs = 86_400_000;

@@ -6,9 +6,9 @@ import { join, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { DomainEvent } from '../../../kernel/domain-event.ts';
 import { readPrefixFilter } from '../../../kernel/http/input/prefix-filter.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
+import { canonicalText, type EventFields } from '../chain/canonical-store.ts';
+import type { Period } from '../period.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
-import { canonicalText, type EventFields } from './canonical-store.ts';
-import type { Period } from './period.ts';
 
 /** All events of one record have the same time. */
 export function append(tx: Tx, events: readonly DomainEvent[], sealOf: (canonical: string) => string): void {

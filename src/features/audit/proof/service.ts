@@ -6,6 +6,7 @@
 import type { Caller } from '../../../kernel/caller.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { offsetOf, type Page, pageOf } from '../../../kernel/http/page.ts';
+import { takeSnapshot } from '../chain/evidence-store.ts';
 import {
   eventHashIn,
   eventIdIn,
@@ -27,7 +28,6 @@ import { unverifiedClaims } from '../chain/statements.ts';
 import { organizationOf } from '../log-owner.ts';
 import type { AuditChain, AuditKey, AuditLink, ChainQuery, KeysQuery } from '../schema.ts';
 import { hasInconsistentLinks } from '../verify/completeness-store.ts';
-import { takeSnapshot } from '../verify/evidence-store.ts';
 import { checkpointEntry } from '../verify/service.ts';
 import { readEventTexts } from './store.ts';
 

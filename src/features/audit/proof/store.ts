@@ -1,8 +1,8 @@
 /** The rows that a client needs to verify a chain alone. */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
+import { canonicalOf, differingColumns } from '../chain/canonical-store.ts';
 import type { EventText, Link } from '../chain/hashes.ts';
-import { canonicalOf, differingColumns } from '../log/canonical-store.ts';
 
 /** The text of an event, and that of its columns if a row of an earlier version stores another. */
 export interface ProvenEvent extends EventText {

@@ -2,7 +2,7 @@
 import type { Tx } from '../../../kernel/data/db.ts';
 import { join, prepared, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { isNotLinked, withLinks } from '../chain/links-store.ts';
-import type { Period } from '../log/period.ts';
+import type { Period } from '../period.ts';
 
 /** Which events must have a link. */
 export interface LinkingCutoff {

@@ -4,8 +4,8 @@
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
+import { type EventBundle, type EventCursor, readEventBundle, separator } from '../chain/evidence-store.ts';
 import { millisecondsOf } from '../chain/hashes.ts';
-import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
 
 export interface EventStream {
   /** Reads all events through the latest time; the first call starts at the earliest. False when rows must be read instead. */

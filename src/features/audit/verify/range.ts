@@ -4,6 +4,7 @@
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
+import { readLinkedEvents } from '../chain/evidence-store.ts';
 import {
   eventIdIn,
   eventKeyIn,
@@ -27,10 +28,9 @@ import {
   truncationFinding,
 } from '../chain/verify-chain.ts';
 import type { Finding } from '../findings.ts';
-import { isWithin, type Period } from '../log/period.ts';
+import { isWithin, type Period } from '../period.ts';
 import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
 import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
-import { readLinkedEvents } from './evidence-store.ts';
 
 export interface VerificationRange {
   readonly organizationId: string;

@@ -5,8 +5,8 @@ import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { listCheckpoints } from '../chain/segments-store.ts';
 import { type CheckpointRow, checkpointText } from '../chain/statements.ts';
 import type { Finding } from '../findings.ts';
-import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
 import { organizationOf } from '../log-owner.ts';
+import { clampTime, openPeriod, type Period, type PeriodQuery } from '../period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
 import type { Verifier, VerifyOptions } from './verifier.ts';
 

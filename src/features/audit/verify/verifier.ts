@@ -3,6 +3,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
+import { takeSnapshot } from '../chain/evidence-store.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { endFinding as missingEndFinding, type TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
@@ -17,7 +18,7 @@ import {
 } from '../chain/verify-chain.ts';
 import { type Finding, finding } from '../findings.ts';
 import type { IntegrityStatus } from '../integrity-status.ts';
-import { clampTime, type Period } from '../log/period.ts';
+import { clampTime, type Period } from '../period.ts';
 import {
   countDue,
   countDueWithin,
@@ -27,7 +28,6 @@ import {
   type LinkingCutoff,
   readLinkingCutoff,
 } from './completeness-store.ts';
-import { takeSnapshot } from './evidence-store.ts';
 import { type RangeResult, verifyRange } from './range.ts';
 
 export interface VerifierDeps {

@@ -6,6 +6,7 @@ import { isoTime } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
+import { takeSnapshot } from '../chain/evidence-store.ts';
 import type { TreeLeaves } from '../chain/leaves/tree-leaves.ts';
 import {
   findChainsGrownSince,
@@ -24,7 +25,6 @@ import {
   type LinkingCutoff,
   readLinkingCutoff,
 } from './completeness-store.ts';
-import { takeSnapshot } from './evidence-store.ts';
 import { verifyRange } from './range.ts';
 import { verifyTreeHeads } from './tree-head-scan.ts';
 import { isInvalidData, type VerifierDeps } from './verifier.ts';

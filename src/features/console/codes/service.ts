@@ -1,9 +1,10 @@
 /** One-time codes: a person who has signed in to the console signs in the command line, without a secret of a client. */
+
 import { limits } from '../../../contract/limits.ts';
 import type { Caller } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
-import type { ConsoleDeps } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import type { CommandLineCode } from '../schema.ts';
 import { type SessionService, timesAt } from '../sessions/service.ts';
 import { lockSession } from '../sessions/store.ts';
@@ -37,7 +38,8 @@ export function createCodeService(
         const expiresAt = new Date(end).toISOString();
         await putCode(tx, sessionId, hashSecret(code), new Date(end));
         await ledger.record(tx, caller, 'session.code_created', {
-          ...{ agentId, organizationId },
+          agentId,
+          organizationId,
           metadata: { sessionId, expiresAt },
         });
         return { code, expiresAt, expiresIn: Math.floor((end - now) / 1_000) };

@@ -1,8 +1,9 @@
 /** Writes `console_links`; reads the status of credentials. */
+
 import type { Scope } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
-import type { SessionOwner } from '../deps.ts';
+import type { SessionOwner } from '../sessions/service.ts';
 
 export interface StoredLink {
   readonly agentId: string;

@@ -1,6 +1,6 @@
 import type { Loop } from '../../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../../kernel/data/delete-in-chunks.ts';
-import type { ConsoleDeps } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import { deleteExpired } from './store.ts';
 
 /** Sign-ins that were begun and are over. Requests do not depend on it: their queries compare the times. */

@@ -4,6 +4,7 @@
  * organization of the same name and invite people to it. A person without an invitation sees the own issuer and subject, which an
  * admin needs for an invitation.
  */
+
 import { limits } from '../../../contract/limits.ts';
 import type { Origin } from '../../../kernel/caller.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
@@ -11,8 +12,9 @@ import { fail } from '../../../kernel/fail.ts';
 import { anonymous } from '../../../kernel/ids.ts';
 import { ProviderProblem, type ProviderReason } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
-import type { ConsoleDeps, Sessions } from '../deps.ts';
-import type { Invitation } from './deps.ts';
+import type { Invitation } from '../../people/service.ts';
+import type { ConsoleDeps } from '../feature.ts';
+import type { Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
 import type { ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';

@@ -2,12 +2,13 @@
  * Ends sessions and links with their credential, agent, organization or person, in the same transaction. A reactivation does not restore
  * them.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../../contract/events.ts';
 import type { Person } from '../../../kernel/caller.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
-import type { SessionOwner, Sessions } from '../deps.ts';
 import { deleteLinksOf } from '../links/store.ts';
+import type { SessionOwner, Sessions } from './service.ts';
 
 const owners: Partial<Record<EventType, (event: DomainEvent) => SessionOwner | undefined>> = {
   'agent.suspended': ({ agentId }) => ({ agentId }),

@@ -2,7 +2,7 @@ import type { Loop } from '../../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../../kernel/data/delete-in-chunks.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { deleteExpiredCodes } from '../codes/store.ts';
-import type { ConsoleDeps } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import { deleteExpiredLinks } from '../links/store.ts';
 import { personOf, timesAt } from './service.ts';
 import { deleteExpiredSessions, type ExpiredSession } from './store.ts';

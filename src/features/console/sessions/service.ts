@@ -1,13 +1,14 @@
 /** Sessions: begin, authenticate requests, and end. */
+
 import { limits } from '../../../contract/limits.ts';
 import { scopes as allScopes, type Scope } from '../../../contract/scopes.ts';
-import type { Actor, Caller, Person } from '../../../kernel/caller.ts';
+import type { Actor, Caller, Origin, Person } from '../../../kernel/caller.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { Identity } from '../../../kernel/http/access/identity.ts';
 import type { SessionDeps } from '../../../kernel/http/access/session-requests.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
-import type { ConsoleDeps, Sessions } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import type { Session } from '../schema.ts';
 import type { SessionCookie } from './cookie.ts';
 import {
@@ -21,6 +22,56 @@ import {
   type Times,
   touchSession,
 } from './store.ts';
+
+export type SignInMethod = 'client' | 'link' | 'oidc' | 'command-line';
+
+export interface NewSession {
+  readonly method: SignInMethod;
+  readonly agentId: string;
+  readonly organizationId: string;
+  /** The session has these, as far as the agent may hold them at the time of a request. */
+  readonly scopes: readonly Scope[];
+  /** The session ends with it. */
+  readonly credentialId?: string | undefined;
+  /** The key that the client proved to hold; for the ledger. */
+  readonly keyId?: string | undefined;
+  /** The session ends with the person too. */
+  readonly person?: Person | undefined;
+  /** The session whose code begins this one: signing out of it ends both, and this one ends no later. */
+  readonly maker?: { readonly sessionId: string; readonly expiresAt: string };
+}
+
+/** The sessions that end together. */
+export type SessionOwner =
+  | { readonly agentId: string }
+  | { readonly organizationId: string }
+  | { readonly credentialId: string }
+  | { readonly personId: string };
+
+export interface RefusedSignIn {
+  readonly method: SignInMethod;
+  readonly reason: string;
+  /** Nil UUIDs when they are not known. */
+  readonly agentId: string;
+  readonly organizationId: string;
+}
+
+/** Sessions for other ways to sign in. */
+export interface Sessions {
+  /** Why no session can begin on this instance: a cookie would travel unencrypted. */
+  readonly cookieProblem: string | undefined;
+  /** FORBIDDEN with that problem. */
+  requireSafeCookies(): void;
+  /**
+   * Begins a session, and records it in the same transaction. The caller has authenticated the person or the client, and has locked
+   * the agent. Returns the value of `Set-Cookie`. The session in `cookies`, the header `Cookie` of the request, ends.
+   */
+  create(tx: Tx, origin: Origin, session: NewSession, cookies?: string): Promise<string>;
+  /** Ends all sessions of the owner. */
+  endAll(tx: Tx, actor: Actor, owner: SessionOwner, reason: string): Promise<void>;
+  /** Records `session.refused`, within the limits of refusals. */
+  recordRefusal(origin: Origin, refused: RefusedSignIn): Promise<void>;
+}
 
 export interface SessionService
   extends Sessions,
@@ -90,7 +141,13 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       const now = new Date(clock.now());
       const expiresAt = new Date(maker?.expiresAt ?? clock.now() + sessionSeconds * 1_000);
       await insertSession(tx, {
-        ...{ sessionId, method, agentId, organizationId, scopes, now, expiresAt },
+        sessionId,
+        method,
+        agentId,
+        organizationId,
+        scopes,
+        now,
+        expiresAt,
         secretHash: hashSecret(secret),
         credentialId: credentialId ?? null,
         personId: person?.personId ?? null,
@@ -103,7 +160,8 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
         subjectOf(
           { sessionId, method, agentId, organizationId },
           {
-            ...{ scopes, expiresAt: expiresAt.toISOString() },
+            scopes,
+            expiresAt: expiresAt.toISOString(),
             ...(credentialId !== undefined && { credentialId }),
             ...(maker && { madeBy: maker.sessionId }),
           },
@@ -143,15 +201,18 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
       const session = await require(cookies);
       const { person } = session;
       return {
-        ...{ agentId: session.agentId, agentName: session.agentName },
-        ...{ organizationId: session.organizationId, organizationName: session.organizationName },
+        agentId: session.agentId,
+        agentName: session.agentName,
+        organizationId: session.organizationId,
+        organizationName: session.organizationName,
         organizationSlug: session.organizationSlug,
         planTier: session.planTier,
         role: person?.role ?? (await roleOf(caller)),
         scopes: scopesOf(session),
         person: person && { personId: person.personId, name: person.name },
         expiresAt: session.expiresAt,
-        ...{ multiTenant: settings.multiTenant, dev: settings.dev },
+        multiTenant: settings.multiTenant,
+        dev: settings.dev,
       };
     },
 
@@ -188,8 +249,14 @@ function identityOf(session: StoredSession): Identity {
   const { sessionId, agentId, organizationId, planTier, rateLimitPerMinute, person } = session;
   const scopes = new Set(scopesOf(session));
   return {
-    ...{ sessionId, agentId, organizationId, organizationStatus: 'active', planTier, rateLimitPerMinute },
-    ...{ scopes, grantableScopes: scopes },
+    sessionId,
+    agentId,
+    organizationId,
+    organizationStatus: 'active',
+    planTier,
+    rateLimitPerMinute,
+    scopes,
+    grantableScopes: scopes,
     ...(person && { person: personOf(person) }),
   };
 }

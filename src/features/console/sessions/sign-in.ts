@@ -1,16 +1,18 @@
 /** Signing in by client id and secret, by the code of a one-time link, or by a code for the command line. */
+
 import type { Origin } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
+import type { TokenEligibility } from '../../tokens/eligibility.ts';
 import { codePrefix } from '../codes/service.ts';
 import { findCode, takeCode } from '../codes/store.ts';
-import type { ConsoleDeps, Sessions, SignInEligibility, SignInMethod } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
 import { findLink, hasActiveCredential, type StoredLink, takeLink } from '../links/store.ts';
 import type { SignIn } from '../schema.ts';
-import { personOf, timesAt } from './service.ts';
+import { personOf, type Sessions, type SignInMethod, timesAt } from './service.ts';
 import { lockSession } from './store.ts';
 
 export interface SignInRequest {
@@ -33,7 +35,7 @@ const wrongCode =
 interface Refused {
   readonly reason: string;
   readonly agentId: string;
-  readonly eligibility: SignInEligibility | undefined;
+  readonly eligibility: TokenEligibility | undefined;
 }
 
 export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInService {
@@ -95,7 +97,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
   const problemOf = async (
     tx: Parameters<typeof hasActiveCredential>[0],
     { credentialId }: StoredLink,
-    eligibility: SignInEligibility | undefined,
+    eligibility: TokenEligibility | undefined,
   ): Promise<string | undefined> => {
     if (eligibility?.problem !== undefined) return eligibility.problem;
     if (credentialId === null) return undefined;
@@ -150,7 +152,11 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       if (!maker || problem !== undefined) return { agentId, reason: problem ?? wrongCode, eligibility };
       const { organizationId, scopes, credentialId, person } = maker;
       return sessions.create(tx, origin, {
-        ...{ method: 'command-line', agentId, organizationId, scopes, maker },
+        method: 'command-line',
+        agentId,
+        organizationId,
+        scopes,
+        maker,
         credentialId: credentialId ?? undefined,
         person: person ? personOf(person) : undefined,
       });

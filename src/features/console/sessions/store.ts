@@ -2,11 +2,12 @@
  * Writes `console_sessions`. The query of a request reads agents, organizations, credentials and people too, so that a session ends with
  * them at once.
  */
+
 import type { PlanTier } from '../../../contract/limits.ts';
 import type { Scope } from '../../../contract/scopes.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
-import type { SessionOwner, SignInMethod } from '../deps.ts';
+import type { SessionOwner, SignInMethod } from './service.ts';
 
 export interface StoredSession {
   readonly sessionId: string;

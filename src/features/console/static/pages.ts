@@ -1,6 +1,23 @@
 /** The console's page and its files. The page is different in each response, by its nonce; a file is the same in all. */
+
 import { fail } from '../../../kernel/fail.ts';
-import type { ConsoleDeps } from '../deps.ts';
+import type { StaticContent } from '../../../kernel/http/responses/static-content.ts';
+import type { ConsoleDeps } from '../feature.ts';
+
+/** The files of the console's build. */
+export interface ConsoleFiles {
+  /** The page, with a placeholder for the nonce; undefined when the console is not built. */
+  page(): Promise<string | undefined>;
+  /** A file by its name within the build, such as `assets/index-4Fz.js`. */
+  find(name: string): Promise<ConsoleFile | undefined>;
+}
+
+export interface ConsoleFile {
+  readonly content: StaticContent;
+  readonly contentType: string;
+  /** The name has a hash of the content. */
+  readonly immutable: boolean;
+}
 
 export interface Reply {
   header(name: string, value: string): void;

@@ -1,16 +1,26 @@
 /** Shares, for the organization that receives them: it accepts, declines or leaves them. */
+
 import type { Caller } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { lockExclusive } from '../../../kernel/data/locks.ts';
 import { fail } from '../../../kernel/fail.ts';
-import { pageOf } from '../../../kernel/http/page.ts';
-import type { ReceivedShareService, ResourceDeps } from '../deps.ts';
+import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { grantEvent, shareEvents } from '../events.ts';
+import type { ResourceDeps } from '../feature.ts';
 import type { RevokeGrants } from '../granting-rule.ts';
 import { findResource } from '../store.ts';
 import { findOffer, upsertOffer } from './offers-store.ts';
+import type { ReceivedShare, ReceivedShareQuery } from './share-schema.ts';
 import { deleteShares, findReceivedShare, listReceivedShares, upsertShare } from './shares-store.ts';
+
+/** For the organization that resources are shared with. */
+export interface ReceivedShareService {
+  list(caller: Caller, query: ReceivedShareQuery): Promise<Page<ReceivedShare>>;
+  accept(caller: Caller, resourceId: string): Promise<ReceivedShare>;
+  /** Declines an offer, or leaves a share. */
+  decline(caller: Caller, resourceId: string): Promise<void>;
+}
 
 export function createReceivedShareService(
   { db, clock, ledger }: Pick<ResourceDeps, 'db' | 'clock' | 'ledger'>,
@@ -64,10 +74,15 @@ export function createReceivedShareService(
         const now = isoTime(clock);
         const offer = await findOffer(tx, resourceId, organizationId);
         await upsertOffer(tx, {
-          ...{ resourceId, organizationId, ownerId: resource.organizationId, createdAt: now },
+          resourceId,
+          organizationId,
+          ownerId: resource.organizationId,
+          createdAt: now,
           announcedAt: null,
           ...offer,
-          ...{ scopes: [], updatedAt: now, declinedAt: now },
+          scopes: [],
+          updatedAt: now,
+          declinedAt: now,
         });
         await deleteShares(tx, resourceId, organizationId);
         const { removed: grants } = await revokeGrants(tx, caller, resource, { organizationId });

@@ -2,8 +2,8 @@ import Type from '../../../contract/json-schema.ts';
 import type { Caller } from '../../../kernel/caller.ts';
 import { policy, type RouteEntry, route, scope } from '../../../kernel/http/route.ts';
 import { organization } from '../../../kernel/policy.ts';
-import type { ReceivedShareService, ShareService } from '../deps.ts';
 import { ListQuery, ResourceParams, ScopeNames } from '../schema.ts';
+import type { ReceivedShareService } from './received-shares.ts';
 import {
   ReceivedShare,
   ReceivedSharePage,
@@ -12,6 +12,7 @@ import {
   SharePage,
   ShareParams,
 } from './share-schema.ts';
+import type { ShareService } from './shares.ts';
 
 const common = { tag: 'Resources', limit: 'caller' } as const;
 

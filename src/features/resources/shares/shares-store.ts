@@ -5,9 +5,8 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type Sql, sql } from '../../../kernel/data/sql.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
-import { shownIdentifier } from '../../../kernel/ports/resources.ts';
+import { isPending, shownIdentifier } from '../names-store.ts';
 import type { ListQuery } from '../schema.ts';
-import { isPending } from '../store.ts';
 import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './share-schema.ts';
 
 /** Shares in force joined with open offers, as one list. */

@@ -5,6 +5,7 @@
  * One organization cannot fill the log of another. Offers write one event there per owner and identifier, and a limited number per day. Any
  * further event there takes away scopes that the receiver accepted before.
  */
+
 import { limits } from '../../../contract/limits.ts';
 import { isLoopback } from '../../../kernel/audience.ts';
 import { type Caller, isOperator, refuseBorrowedScope } from '../../../kernel/caller.ts';
@@ -12,15 +13,26 @@ import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
-import { pageOf } from '../../../kernel/http/page.ts';
-import type { ResourceDeps, ShareService } from '../deps.ts';
+import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { grantEvent, shareEvent, shareEvents } from '../events.ts';
+import type { ResourceDeps } from '../feature.ts';
 import type { RevokeGrants } from '../granting-rule.ts';
-import type { Resource } from '../schema.ts';
+import type { ListQuery, Resource, ScopeNames } from '../schema.ts';
 import { lockOwned, requireOwned, requireScopes } from '../visibility.ts';
 import { countAnnounced, findOffer, purgeOffers, type StoredOffer, upsertOffer } from './offers-store.ts';
-import type { Share } from './share-schema.ts';
+import type { ListedShare, Share } from './share-schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
+
+export interface SharePath {
+  readonly resourceId: string;
+  readonly organizationId: string;
+}
+
+export interface ShareService {
+  list(caller: Caller, resourceId: string, query: ListQuery): Promise<Page<ListedShare>>;
+  put(caller: Caller, path: SharePath, wanted: ScopeNames): Promise<Share>;
+  remove(caller: Caller, path: SharePath): Promise<void>;
+}
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

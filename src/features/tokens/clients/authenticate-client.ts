@@ -8,7 +8,7 @@ import type { GuardDeps } from '../../../kernel/http/guard.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { hashOf } from '../../../kernel/secrets.ts';
-import type { TokenDeps } from '../deps.ts';
+import type { TokenDeps } from '../feature.ts';
 import { scopeLimit } from '../scope-limit.ts';
 import { findAgentStatuses, insertAssertions } from '../store.ts';
 import { statusQuery, type TokenStatus } from '../token-status.ts';

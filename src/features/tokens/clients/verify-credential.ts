@@ -1,8 +1,9 @@
 /** Verifies the proof of a client against the database, without locks. */
+
 import { limits } from '../../../contract/limits.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { createLru } from '../../../kernel/data/lru.ts';
-import type { TokenDeps } from '../deps.ts';
+import type { TokenDeps } from '../feature.ts';
 import {
   type AgentKeys,
   findAgentKeys,

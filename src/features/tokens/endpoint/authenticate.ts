@@ -3,10 +3,11 @@
  * transaction or an agent's lock. It decides only against which window the request counts: the transaction that issues checks the
  * proof again (lock-clients.ts), and a secret that was revoked is then looked up anew.
  */
+
 import { failToken } from '../../../kernel/fail.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
-import type { TokenDeps } from '../deps.ts';
+import type { TokenDeps } from '../feature.ts';
 import { findAgentStatuses } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
 import { countAgainstAddress } from './rate-limit.ts';

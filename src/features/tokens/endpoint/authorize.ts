@@ -1,9 +1,9 @@
 /** Decides the contents of each locked client's token: by the client's status, then by the grant. */
 import type { Tx } from '../../../kernel/data/db.ts';
-import type { AuthenticatedClient, AuthorizedToken } from '../../../kernel/ports/grant.ts';
 import type { VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
+import type { AuthenticatedClient, AuthorizedToken } from '../grant.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
 import { type Decision, refusalBy } from './decision.ts';

@@ -1,7 +1,7 @@
 /** The grant `client_credentials` (RFC 6749 §4.4): a token of the client's own. */
 import { isScope, scopes } from '../../../contract/scopes.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { BatchedGrant } from '../../../kernel/ports/grant.ts';
+import type { BatchedGrant } from '../grant.ts';
 
 export const clientCredentials = (issuer: string): BatchedGrant => ({
   grantType: 'client_credentials',

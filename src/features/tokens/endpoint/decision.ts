@@ -1,7 +1,7 @@
 /** The result for one request, made in the transaction: its audit record, and the response to send after the commit. */
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { IssuedToken } from '../../../kernel/ports/grant.ts';
+import type { IssuedToken } from '../grant.ts';
 import type { AgentStatus } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
 

@@ -2,8 +2,9 @@
  * Clients that authenticate by an assertion of an external issuer. The port verifies the assertion, counts the request and opens the
  * transaction, because it marks the assertion as used in the same transaction that issues.
  */
-import type { ExternalClientAssertion, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
-import type { TokenDeps } from '../deps.ts';
+
+import type { TokenDeps } from '../feature.ts';
+import type { ExternalClientAssertion, IssuedToken, Mint } from '../grant.ts';
 import type { ParsedRequest } from './parse.ts';
 import { withTokenType } from './respond.ts';
 
@@ -28,7 +29,9 @@ export function createExternalIssue(
       const authorized = await grant.authorize(tx, { client, form, audience });
       const { agentId, trustPolicyId } = client;
       const issued = await mint(tx, {
-        ...{ ...authorized, origin, agentId },
+        ...authorized,
+        origin,
+        agentId,
         ...(trustPolicyId !== undefined && { trustPolicyId }),
       });
       tx.afterCommit(() => grant.onIssued?.(client));

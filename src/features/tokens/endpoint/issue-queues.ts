@@ -6,7 +6,7 @@
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { createFairQueue, type FairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import type { UnbatchedGrant } from '../../../kernel/ports/grant.ts';
+import type { UnbatchedGrant } from '../grant.ts';
 import type { AuthenticatedRequest } from './authorize.ts';
 import type { Recorded } from './record.ts';
 import { createSigningBacklog } from './signing-backlog.ts';

@@ -2,9 +2,11 @@
  * Locks the clients within the transaction that issues, and checks their proofs again. So an issue and a revocation at the same
  * moment are ordered.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { sameHash } from '../../../kernel/secrets.ts';
+import type { ResourceAccess } from '../../resources/access.ts';
 import {
   type AuthenticationFailure,
   authenticationFailure,
@@ -16,7 +18,6 @@ import {
 } from '../clients/verify-credential.ts';
 import {
   type ClientStatus,
-  findTargets,
   insertAssertions,
   lockAgentKeys,
   lockClientsOfSecrets,
@@ -37,6 +38,7 @@ export type ClientLock = LockedClient | AuthenticationFailure | typeof agentBusy
 export interface LockOptions {
   readonly now: Date;
   readonly waiting: boolean;
+  readonly resources: Pick<ResourceAccess, 'findTargets' | 'joinTargets'>;
   /** Of the proofs whose request names another audience than our own API. */
   readonly audiences: ReadonlyMap<VerifiedProof, string>;
 }
@@ -60,9 +62,10 @@ const isAssertion = (proof: VerifiedProof): proof is VerifiedAssertion => proof.
 
 async function lockBySecret(tx: Tx, proofs: readonly VerifiedSecret[], locks: Locks, options: LockOptions) {
   if (proofs.length === 0) return;
-  const { now, waiting, audiences } = options;
-  const named = audiences.size > 0 ? proofs.map((proof) => audiences.get(proof)) : undefined;
-  const clients = await lockClientsOfSecrets(tx, proofs, { now, waiting, audiences: named });
+  const { now, waiting, audiences, resources } = options;
+  const targets =
+    audiences.size > 0 ? resources.joinTargets(proofs.map((proof) => audiences.get(proof))) : undefined;
+  const clients = await lockClientsOfSecrets(tx, proofs, { now, waiting, targets });
   for (const [index, proof] of proofs.entries()) {
     const client = clients[index];
     if (client === lockNotAvailable) locks.set(proof, agentBusy);
@@ -77,13 +80,13 @@ async function lockByAssertion(
   tx: Tx,
   proofs: readonly VerifiedAssertion[],
   locks: Locks,
-  { waiting, audiences }: LockOptions,
+  options: LockOptions,
 ) {
   if (proofs.length === 0) return;
   const owners = await lockAgentKeys(
     tx,
     proofs.map(({ agentId }) => agentId),
-    { waiting },
+    options,
   );
   const current = proofs.flatMap((proof) => {
     const status = owners.get(proof.agentId);
@@ -96,7 +99,7 @@ async function lockByAssertion(
     tx,
     current.map(({ proof }) => proof).filter(({ used }) => !used),
   );
-  const targets = await findTargetsOf(tx, proofs, audiences);
+  const targets = await findTargetsOf(tx, proofs, options);
   for (const { proof, status } of current) {
     const isGood = proof.used || isFirstUse(proof);
     const target = targets.get(proof);
@@ -112,13 +115,13 @@ async function lockByAssertion(
 async function findTargetsOf(
   tx: Tx,
   proofs: readonly VerifiedAssertion[],
-  audiences: LockOptions['audiences'],
+  { audiences, resources }: LockOptions,
 ): Promise<ReadonlyMap<VerifiedAssertion, ClientStatus['target']>> {
   const named = proofs.flatMap((proof) => {
     const audience = audiences.get(proof);
     return audience === undefined ? [] : [{ proof, audience }];
   });
-  const targets = await findTargets(
+  const targets = await resources.findTargets(
     tx,
     named.map(({ proof: { agentId }, audience }) => ({ ownerId: agentId, clientId: agentId, audience })),
   );

@@ -4,8 +4,8 @@ import { audienceOf, namesSeveralTargets } from '../../../kernel/audience.ts';
 import type { Origin } from '../../../kernel/caller.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
-import type { Grant } from '../../../kernel/ports/grant.ts';
 import { type ClientCredential, readClientCredential } from '../clients/client-credential.ts';
+import type { Grant } from '../grant.ts';
 import { type TokenRequest, tokenRequestOf } from '../schema.ts';
 
 export interface TokenHttpRequest {

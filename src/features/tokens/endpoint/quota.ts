@@ -1,7 +1,9 @@
 /** Applies the token quotas of the plans, in the order of the requests. */
+
 import type { Tx } from '../../../kernel/data/db.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { PlanLimit, TokenDeps } from '../deps.ts';
+import type { LimitReached } from '../../tiers/limits.ts';
+import type { TokenDeps } from '../feature.ts';
 import type { Authorization } from './authorize.ts';
 import { refusal } from './decision.ts';
 
@@ -26,5 +28,5 @@ export async function applyQuota(
   });
 }
 
-export const quotaRefusal = ({ limitType, limit, resetsAt, description }: PlanLimit): TokenError =>
+export const quotaRefusal = ({ limitType, limit, resetsAt, description }: LimitReached): TokenError =>
   new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });

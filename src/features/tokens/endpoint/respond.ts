@@ -1,6 +1,6 @@
 /** The last stage, after the commit: the token, or the refusal as a TokenError. */
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import type { Grant, IssuedToken } from '../../../kernel/ports/grant.ts';
+import type { Grant, IssuedToken } from '../grant.ts';
 import type { AuthenticatedRequest } from './authorize.ts';
 import type { Decision } from './decision.ts';
 

@@ -1,11 +1,12 @@
 /** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see issue-queues.ts. */
+
 import type { TokenErrorCode } from '../../../contract/errors.ts';
-import { Overloaded } from '../../../kernel/concurrency/overloaded.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
-import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
+import { Overloaded } from '../../../kernel/overloaded.ts';
 import type { ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
-import type { TokenDeps } from '../deps.ts';
 import type { DraftToken } from '../draft-token.ts';
+import type { TokenDeps } from '../feature.ts';
+import type { Grant, IssuedToken, Mint } from '../grant.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import { createAuthentication } from './authenticate.ts';
 import { type AuthenticatedRequest, authorize } from './authorize.ts';
@@ -51,6 +52,7 @@ export function createTokenEndpoint(
       const clients = await lockClients(tx, presented, {
         now: new Date(clock.now()),
         waiting,
+        resources: deps,
         audiences: otherAudiences(requests, issuer),
       });
       const authorized = await authorize(tx, requests, clients, limitScopes);

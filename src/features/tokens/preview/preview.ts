@@ -2,15 +2,16 @@
  * Previews a token: the claims that a `client_credentials` token of an agent would have now, or the refusal. It takes the steps of the
  * token endpoint after authentication, without locks. It issues nothing, takes no quota and records nothing.
  */
+
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail, TokenError } from '../../../kernel/fail.ts';
-import type { BatchedGrant } from '../../../kernel/ports/grant.ts';
-import type { TokenDeps } from '../deps.ts';
 import { tokenClaims, tokenTimes } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import { grantClient } from '../endpoint/authorize.ts';
 import { readAudience } from '../endpoint/parse.ts';
 import { quotaRefusal } from '../endpoint/quota.ts';
+import type { TokenDeps } from '../feature.ts';
+import type { BatchedGrant } from '../grant.ts';
 import type { PreviewRequest, TokenPreview } from '../schema.ts';
 import { type LimitScopes, ownerInactiveReason } from '../scope-limit.ts';
 import { type AgentStatus, findAgentStatuses } from '../store.ts';

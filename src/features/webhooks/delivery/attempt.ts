@@ -1,9 +1,10 @@
 /** One attempt at one delivery: prepares the request, sends it, and derives the status and the time of the next attempt. */
+
 import { limits } from '../../../contract/limits.ts';
 import { VaultProblem } from '../../../kernel/data/vault.ts';
 import { signedHeaders } from '../../../kernel/delivery/signature.ts';
 import { type Outbound, OutboundProblem } from '../../../kernel/ports/outbound.ts';
-import type { DeliveryDeps } from '../deps.ts';
+import type { DeliveryDeps } from '../feature.ts';
 import type { Job } from './lease-store.ts';
 import { responseExcerpt } from './response-excerpt.ts';
 import type { AttemptResult } from './result-store.ts';

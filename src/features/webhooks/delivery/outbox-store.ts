@@ -1,7 +1,7 @@
 /** The outbox: one row for each event with subscribers. `fanOut` moves rows to the deliveries; organizations take turns. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
-import type { Envelope } from '../../../kernel/ports/envelope.ts';
+import type { Envelope } from '../../../kernel/delivery/envelope.ts';
 import { channel } from './store.ts';
 
 /**

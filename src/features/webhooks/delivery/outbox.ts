@@ -1,10 +1,10 @@
 /** The outbox: a ledger listener that writes one row for an event in the event's own transaction, if it has subscribers. */
 
 import { auditEvents, type EventType, webhookEventOf } from '../../../contract/events.ts';
+import type { Envelope } from '../../../kernel/delivery/envelope.ts';
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
-import type { Envelope } from '../../../kernel/ports/envelope.ts';
-import type { SubscriberPresence } from '../deps.ts';
+import type { SubscriberPresence } from '../subscriptions/presence.ts';
 import { haltSubscriptions } from '../subscriptions/store.ts';
 import type { FanOut } from './fan-out.ts';
 import { append } from './outbox-store.ts';

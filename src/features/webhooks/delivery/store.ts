@@ -3,7 +3,7 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { join, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
-import type { Envelope } from '../../../kernel/ports/envelope.ts';
+import type { Envelope } from '../../../kernel/delivery/envelope.ts';
 import type { Attempt, Delivery, DeliveryQuery } from '../schema.ts';
 
 /** The NOTIFY channel that workers listen on. */

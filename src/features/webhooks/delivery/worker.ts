@@ -2,9 +2,10 @@
  * The delivery worker: leases due deliveries, sends them, records the results. A round leases and starts sends but does not wait
  * for them, so a slow endpoint does not delay a round. When a worker dies, its leases expire and another worker sends the jobs.
  */
+
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { nextTurn, type Pace } from '../../../kernel/concurrency/pace.ts';
-import type { DeliveryDeps } from '../deps.ts';
+import type { DeliveryDeps } from '../feature.ts';
 import { createAttempt } from './attempt.ts';
 import { inDeliverySpan } from './delivery-span.ts';
 import { createEndpointScheduler } from './endpoint-scheduler.ts';

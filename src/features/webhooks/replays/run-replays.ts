@@ -2,9 +2,10 @@
  * Runs the requested replays in the background, a chunk in a transaction: when a process dies, another continues after the last
  * chunk. A replay waits while its subscription has a backlog, so that new events of the same subscription are not delayed by long.
  */
+
 import { isoTime } from '../../../kernel/clock.ts';
 import { notifyWorkers } from '../delivery/store.ts';
-import type { DeliveryDeps } from '../deps.ts';
+import type { DeliveryDeps } from '../feature.ts';
 import {
   deleteReplay,
   findOpenReplays,

@@ -4,9 +4,19 @@
  * together, with 16 tokens in a transaction; 28 % less for a minimal transaction with one event. The cost: the first
  * subscription is answered 300 ms late, when every process has read it. So no event that begins after the answer is missed.
  */
-import type { Db } from '../../../kernel/data/db.ts';
-import type { SubscriberPresence } from '../deps.ts';
+import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { findActiveSubscription, lockOlderSubscription } from './store.ts';
+
+export interface SubscriberPresence {
+  /** True only when a recent read found no active subscription. Never waits. */
+  isKnownAbsent(): boolean;
+  /**
+   * Called in the transaction that adds or activates a subscription. Returns a wait for after the commit: it ends when every
+   * process knows that a subscription exists. Where an older subscription exists, that is locked until the commit, and there is
+   * no wait.
+   */
+  prepareActivation(tx: Tx, now: number): Promise<() => Promise<void>>;
+}
 
 const ttlMs = 250;
 /** The TTL and a margin. */

@@ -16,7 +16,7 @@ import {
   listDeliveries,
   replayDelivery,
 } from '../delivery/store.ts';
-import type { WebhookDeps } from '../deps.ts';
+import type { WebhookDeps } from '../feature.ts';
 import { replayFilterOf } from '../replays/period.ts';
 import { countOpenReplays, countReplayable, insertReplay } from '../replays/store.ts';
 import type {

@@ -4,6 +4,7 @@
  * before the transaction, because both may call other servers. Within the transaction the policy is checked again, under locks,
  * and the token is marked as used. A refusal changes nothing: a token is used up only when something is issued for it.
  */
+
 import type { Actor } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
@@ -12,15 +13,27 @@ import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type { AuthenticatedClient, ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
-import type { AuthenticateWorkload, RefusalCodes, WorkloadIdentityDeps } from '../deps.ts';
+import type { AuthenticatedClient, ExternalClientAssertion, Issue, IssuedToken } from '../../tokens/grant.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
 import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';
+import type { RefusalCodes } from './request.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
 import { isUsed, markTokenUsed, recordPolicyUse } from './store.ts';
 import { createTargetScopes, type TargetScopes } from './target-scopes.ts';
+
+/**
+ * Authenticates the workload and issues within the transaction that uses its token up. The audience is that of a token of the
+ * agent's own; other grants decide about theirs.
+ */
+export type AuthenticateWorkload = (
+  assertion: ExternalClientAssertion,
+  codes: RefusalCodes,
+  issue: Issue,
+  audience?: string,
+) => Promise<IssuedToken>;
 
 const uniformMessage = 'the token is not one that is trusted here';
 const usedBefore = 'the token was used before';

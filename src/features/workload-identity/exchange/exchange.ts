@@ -1,8 +1,22 @@
 /** Exchanges an external token for an access token of ours: the agent's own, or one that another grant gives to the agent. */
+
 import { failToken } from '../../../kernel/fail.ts';
 import { isRefused } from '../../../kernel/ports/external-tokens.ts';
-import type { Exchange, WorkloadIdentityDeps } from '../deps.ts';
-import { createAuthenticateWorkload, parseScopes } from './authenticate-workload.ts';
+import type { ExternalClientAssertion, IssuedToken } from '../../tokens/grant.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
+import {
+  type AuthenticateWorkload,
+  createAuthenticateWorkload,
+  parseScopes,
+} from './authenticate-workload.ts';
+import type { RefusalCodes } from './request.ts';
+
+export interface Exchange {
+  /** Whether an assertion is of another issuer, not the client's own: its issuer is a URL, and is not its subject. */
+  isExternal(assertion: string): boolean;
+  redeem(assertion: ExternalClientAssertion, audience: string, codes: RefusalCodes): Promise<IssuedToken>;
+  readonly authenticateWorkload: AuthenticateWorkload;
+}
 
 export function createExchange(deps: WorkloadIdentityDeps): Exchange {
   const { externalTokens, issuer, mint, countExchange } = deps;
@@ -25,7 +39,12 @@ export function createExchange(deps: WorkloadIdentityDeps): Exchange {
           const exact = requested.length > 0;
           const scopes = exact ? requested : policyScopes;
           const issued = await mint(tx, {
-            ...{ origin, agentId, scopes, exact, audience, metadata },
+            origin,
+            agentId,
+            scopes,
+            exact,
+            audience,
+            metadata,
             ...(trustPolicyId !== undefined && { trustPolicyId }),
           });
           if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)

@@ -2,10 +2,11 @@
  * ID tokens, which clouds verify that trust this instance as an OpenID provider. An ID token is not an access token: our own API
  * requires another `typ`, and the audience is never this instance.
  */
+
 import { type Caller, workloadTokenEnd } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { tokenType } from './request.ts';
 import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './schema.ts';
 

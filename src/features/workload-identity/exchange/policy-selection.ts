@@ -3,6 +3,7 @@
  * policies of every organization are candidates. Each organization has a fair share of the work, and a token that matches
  * policies of two organizations is refused: no organization can block or capture the workloads of another.
  */
+
 import { isUuid } from '../../../kernel/ids.ts';
 import {
   audiencesOf,
@@ -10,7 +11,7 @@ import {
   type UnverifiedToken,
   type VerifiedToken,
 } from '../../../kernel/ports/external-tokens.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { entryOf } from '../policies/resource-entries.ts';

@@ -1,9 +1,18 @@
 /** Parses the form of an exchange (RFC 8693 §2.1), before any lookup. */
+import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { audienceOf } from '../../../kernel/audience.ts';
 import { failToken } from '../../../kernel/fail.ts';
-import type { ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
-import type { RefusalCodes } from '../deps.ts';
+import type { ExternalClientAssertion } from '../../tokens/grant.ts';
 import { ExchangeRequest } from './schema.ts';
+
+/** The OAuth error codes of one endpoint: RFC 8693's for an exchange, RFC 6749's for a client assertion. */
+export interface RefusalCodes {
+  /** The token is refused. */
+  readonly token: TokenErrorCode;
+  /** The agent can get no token now. */
+  readonly agent: TokenErrorCode;
+  readonly scope: TokenErrorCode;
+}
 
 export const exchangeRefusalCodes: RefusalCodes = {
   token: 'invalid_grant',

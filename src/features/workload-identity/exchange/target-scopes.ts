@@ -1,11 +1,13 @@
 /** The scopes that a trust policy gives for the audience of a request. */
+
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { failToken } from '../../../kernel/fail.ts';
-import { audienceScopesOf, type NoAudienceScopes } from '../../../kernel/ports/resources.ts';
-import type { RefusalCodes, WorkloadIdentityDeps } from '../deps.ts';
+import type { NoAudienceScopes } from '../../resources/audience-scopes.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
+import type { RefusalCodes } from './request.ts';
 
 export interface TargetScopes {
   readonly scopes: readonly string[];
@@ -25,8 +27,8 @@ const reasons: Readonly<Record<NoAudienceScopes, string>> = {
 export function createTargetScopes({
   issuer,
   findGrant,
-  unregisteredResources,
-}: Pick<WorkloadIdentityDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+  audienceScopesOf,
+}: Pick<WorkloadIdentityDeps, 'issuer' | 'findGrant' | 'audienceScopesOf'>) {
   /** The client is not told why it gets no token for a resource; the audit log has the reason. */
   const refuse = (reason: string) => failToken('invalid_target', noTarget, reason);
 
@@ -39,7 +41,7 @@ export function createTargetScopes({
     const own = { scopes: policy.scopes, code: codes.scope };
     if (audience === undefined || audience === issuer) return own;
     const grant = await findGrant(tx, policy.agentId, audience);
-    const found = audienceScopesOf(grant, policy.organizationId, unregisteredResources);
+    const found = audienceScopesOf(grant, policy.organizationId);
     if (found.kind === 'own') return own;
     const entry = entryOf(policy, audience);
     if (found.kind !== 'unregistered' && !entry) return refuse('the trust policy does not name the resource');

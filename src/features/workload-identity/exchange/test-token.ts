@@ -1,10 +1,10 @@
 /** Dry run of a policy against a token: every check with its expected and actual value. Issues nothing, marks nothing as used. */
+
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import { check, checksOf } from '../policies/match.ts';
-import { heldScopes } from '../policies/resource-entries.ts';
 import { findPolicy } from '../policies/store.ts';
 import type { Check, PolicyResource, TrustPolicy, TrustTest } from '../schema.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
@@ -18,7 +18,7 @@ export function createTokenTest({
   externalTokens,
   issuer: ownIssuer,
   findEligibility,
-  findGrant,
+  findHeldScopes,
 }: WorkloadIdentityDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await externalTokens.verify(token, policy);
@@ -45,7 +45,7 @@ export function createTokenTest({
   const givenResources = async ({ agentId, resources }: TrustPolicy): Promise<PolicyResource[]> => {
     const given: PolicyResource[] = [];
     for (const { identifier, scopes } of resources) {
-      const held = await heldScopes(db, agentId, identifier, findGrant);
+      const held = await findHeldScopes(db, agentId, identifier);
       const both = scopes.filter((scope) => held.includes(scope));
       if (both.length > 0) given.push({ identifier, scopes: both });
     }

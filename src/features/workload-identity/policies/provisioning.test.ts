@@ -21,7 +21,7 @@ import {
   type TestAgent,
 } from '../../../../test/support/scenarios/resources/resources.ts';
 import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
-import { createProvisionedProofsLoop } from '../../../kernel/provisioned-proofs.ts';
+import { createExpiryLoop } from '../../provisioned-proofs/loops.ts';
 
 const provider = await startSignInProvider([consoleOrigin + callback]);
 const t = await startConsoleApp({
@@ -351,7 +351,7 @@ it('rows of sessions and delegations that have ended are deleted, and others sta
   const before = await rows();
   assert.equal(before.filter((ends) => ends).length, 1);
   t.clock.advance(2 * 3_600_000);
-  const loop = createProvisionedProofsLoop({ db: t.app.db, clock: t.clock });
+  const loop = createExpiryLoop({ db: t.app.db, clock: t.clock });
   await loop.run(new AbortController().signal);
   assert.deepEqual(
     await rows(),

@@ -1,9 +1,9 @@
 /** The registered resources that a trust policy names, and the scopes that it gives of each. */
+
 import { audienceOf } from '../../../kernel/audience.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
-import { grantedScopes } from '../../../kernel/ports/resources.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import type { PolicyResource, TrustPolicy } from '../schema.ts';
 
 export const entryOf = (
@@ -27,25 +27,15 @@ export function entryProblems(resources: readonly PolicyResource[], issuer: stri
   });
 }
 
-/** The scopes that the agent holds now for the resource; none for a resource that does not exist or was deleted. */
-export async function heldScopes(
-  db: Queryable,
-  agentId: string,
-  identifier: string,
-  findGrant: WorkloadIdentityDeps['findGrant'],
-): Promise<readonly string[]> {
-  return grantedScopes(await findGrant(db, agentId, identifier));
-}
-
 /** VALIDATION_ERROR unless the agent holds all of these; the same for a resource that does not exist. */
 export async function requireHeld(
   db: Queryable,
   { agentId, resources }: Pick<TrustPolicy, 'agentId' | 'resources'>,
-  findGrant: WorkloadIdentityDeps['findGrant'],
+  findHeldScopes: WorkloadIdentityDeps['findHeldScopes'],
 ): Promise<void> {
   const problems: FieldProblem[] = [];
   for (const [index, { identifier, scopes }] of resources.entries()) {
-    const held = await heldScopes(db, agentId, identifier, findGrant);
+    const held = await findHeldScopes(db, agentId, identifier);
     const missing = scopes.filter((scope) => !held.includes(scope));
     if (missing.length > 0) {
       const message = `must be scopes of a grant of the agent, which does not hold ${missing.join(', ')}`;

@@ -7,8 +7,8 @@ import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
-import { refuseOwnAgent } from '../../../kernel/provisioned-proofs.ts';
-import type { PolicyAgent, WorkloadIdentityDeps } from '../deps.ts';
+import type { Agent } from '../../agents/schema.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
 import { policyKeysOf } from './lookup-keys.ts';
 import { defaultIssuer } from './presets.ts';
@@ -33,8 +33,8 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: WorkloadIdentityDeps): PolicyService {
-  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, endDelegationsOf, roleOf, findGrant } =
-    deps;
+  const { db, clock, ids, ledger, lockAgent, endDelegationsOf, roleOf, findHeldScopes } = deps;
+  const { refuseImpersonation, refuseOwnAgent } = deps;
 
   const record = (
     tx: Tx,
@@ -82,7 +82,7 @@ export function createPolicyService(deps: WorkloadIdentityDeps): PolicyService {
   const authorizePolicy = async (
     tx: Tx,
     caller: Caller,
-    agent: PolicyAgent,
+    agent: Agent,
     policy: TrustPolicy,
     before?: TrustPolicy,
   ) => {
@@ -132,7 +132,7 @@ export function createPolicyService(deps: WorkloadIdentityDeps): PolicyService {
           updatedAt: now,
         };
         await authorizePolicy(tx, caller, agent, policy);
-        await requireHeld(tx, policy, findGrant);
+        await requireHeld(tx, policy, findHeldScopes);
         if (!(await insertPolicy(tx, policy, policyKeysOf(policy)))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await record(tx, caller, 'trust_policy.created', policy);
         return policy;
@@ -164,7 +164,7 @@ export function createPolicyService(deps: WorkloadIdentityDeps): PolicyService {
         const onlyDisables = changed.join() === 'status' && after.status === 'disabled';
         if (!onlyDisables) await authorizePolicy(tx, caller, agent, after, before);
         // An entry stays when the grant is narrowed: the exchange gives the scopes of both.
-        if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
+        if (changed.includes('resources')) await requireHeld(tx, after, findHeldScopes);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await updatePolicy(tx, after, policyKeysOf(after));
         if (after.status === 'disabled') await endDelegationsOf(tx, caller, after.policyId);

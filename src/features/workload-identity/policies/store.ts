@@ -1,10 +1,10 @@
 /** Trust policies, with the time of their last use. */
+import type { Caller } from '../../../kernel/caller.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { lockExclusive, lockShared } from '../../../kernel/data/locks.ts';
 import { join, sql } from '../../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
-import { type FindPolicyPower, noPower, type PolicyPower } from '../../../kernel/ports/trust-policies.ts';
 import type { TrustPolicy, TrustPolicyQuery } from '../schema.ts';
 import type { PolicyKeys } from './lookup-keys.ts';
 
@@ -78,6 +78,26 @@ export const findPolicy = (
     'oidc.findPolicy',
     sql`select ${policyColumns} ${fromPolicies} where p.policy_id = ${policyId} and ${ofTenant(tenant)}`,
   );
+
+/** The power that a trust policy gives. It is read at each decision: a change takes effect at once. */
+export interface PolicyPower {
+  /** False for a policy that is disabled or was deleted: it has no other power then. */
+  readonly isActive: boolean;
+  /** The scopes of our own API, within those of the agent. */
+  readonly scopes: readonly string[];
+  /** Whether the workload has the role admin that its agent has. */
+  readonly actsAsAdmin: boolean;
+  /** The scopes of registered resources that it may get and pass on, within the agent's grants. */
+  readonly resources: readonly { readonly identifier: string; readonly scopes: readonly string[] }[];
+}
+
+const noPower: PolicyPower = { isActive: false, scopes: [], actsAsAdmin: false, resources: [] };
+
+/** `noPower` for a policy that is disabled or was deleted. */
+export type FindPolicyPower = (
+  db: Queryable,
+  workload: Pick<Caller, 'agentId' | 'trustPolicyId'>,
+) => Promise<PolicyPower>;
 
 export const findPolicyPower: FindPolicyPower = async (db, { agentId, trustPolicyId }) => {
   const found = await db.maybe<PolicyPower>(

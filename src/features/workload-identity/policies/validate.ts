@@ -1,7 +1,8 @@
 /** Validates a trust policy beyond its schema, before it is stored. */
+
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
-import { urlProblem } from '../../../kernel/ports/external-tokens.ts';
-import type { WorkloadIdentityDeps } from '../deps.ts';
+import { urlProblem } from '../../../kernel/url-problem.ts';
+import type { WorkloadIdentityDeps } from '../feature.ts';
 import type { Condition, TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { entryProblems } from './resource-entries.ts';

@@ -1,6 +1,8 @@
 /** Refusals of the guard that tell a client how to authenticate: by the header `WWW-Authenticate`. */
+
 import type { Scope } from '../../../contract/scopes.ts';
 import { fail } from '../../fail.ts';
+import { scopeChallenge } from '../../policy.ts';
 
 export interface Challenges {
   /** URL of the protected resource metadata (RFC 9728). */
@@ -55,11 +57,6 @@ export function requireScope(
     headers: scopeChallenge(needed, metadata),
   });
 }
-
-/** RFC 6750 §3.1, for a refusal that a token with this scope would not get. */
-export const scopeChallenge = (needed: Scope, metadata: string) => ({
-  'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
-});
 
 /** The address that every challenge names (RFC 9728). */
 export const resourceMetadataOf = (baseUrl: string): string =>

@@ -116,7 +116,7 @@ function completeParameter(parameter: Parameter, entry: RouteEntry): Parameter {
   const { name, schema = {}, description = '' } = rest;
   const value = example ?? parameterExample(name, schema as Schema);
   if (parameter.in === 'path')
-    return { ...parameter, description: pathParameterText(name, entry.path), ...{ example: value } };
+    return { ...parameter, description: pathParameterText(name, entry.path), example: value };
   const required = parameter.required === true && !('default' in schema);
   const isFilter = !required && !('default' in schema);
   const text = description ? sentence(description) : isFilter ? filterText(name) : '';

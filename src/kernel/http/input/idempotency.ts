@@ -5,17 +5,30 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../../contract/limits.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller, IdempotencyKey } from '../../caller.ts';
 import { fail } from '../../fail.ts';
 import type { Log } from '../../observability/log.ts';
-import {
-  type IdempotencyKey,
-  type IdempotencyKeys,
-  IdempotencyKeyTaken,
-  type UsedKey,
-} from '../../ports/idempotency.ts';
 import type { RouteEntry } from '../route.ts';
 import { validationError } from './validation.ts';
+
+/** The first request with the key has committed while this one was running. Nothing of this one was changed. */
+export class IdempotencyKeyTaken extends Error {}
+
+export interface UsedKey {
+  readonly requestHash: Buffer;
+  readonly createdId: string;
+  /** The body as it was sent; undefined when it was not stored. */
+  readonly response?: string;
+  /** Committed a moment ago: its response may still be on its way to the store. */
+  readonly recent: boolean;
+}
+
+export interface IdempotencyKeys {
+  /** Undefined unless the key was used within its lifetime. */
+  find(key: IdempotencyKey): Promise<UsedKey | undefined>;
+  /** Stores the response after the commit. One that has a secret is stored only if it can be encrypted. */
+  storeResponse(key: IdempotencyKey, response: string, options: { readonly secret: boolean }): Promise<void>;
+}
 
 const maxReads = 5;
 const betweenReadsMs = 50;

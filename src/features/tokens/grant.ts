@@ -1,0 +1,124 @@
+/**
+ * OAuth 2.0 grants of the token endpoint. A grant is data: a feature describes its own, app.ts passes it to the tokens feature,
+ * and the token endpoint runs the same stages for all of them. Features that issue tokens elsewhere use the same `Mint`.
+ */
+import type { TSchema } from 'typebox';
+import type { TokenErrorCode } from '../../contract/errors.ts';
+import type { Delegation, Origin } from '../../kernel/caller.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import type { CountAgainst } from '../../kernel/http/route.ts';
+
+/** RFC 6749 §5.1; `issued_token_type` is of RFC 8693. */
+export interface IssuedToken {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly issued_token_type?: string;
+}
+
+/** The contents of a token that a grant allows. */
+export interface AuthorizedToken {
+  /**
+   * Scopes that the agent may not hold now are left out of the token; for a delegated token, scopes that the subject may not
+   * hold now. For a registered resource, its grant says what it may hold. `all`: every scope that it may hold.
+   */
+  readonly scopes: readonly string[] | 'all';
+  /** The client named these scopes. A token for another audience than our own API then carries all of them or is refused. */
+  readonly exact?: boolean;
+  /** Our issuer for our own API, otherwise the identifier of a resource. */
+  readonly audience: string;
+  /** Joins the audit event; never a secret. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Seconds since 1970: the token expires then, if not sooner. */
+  readonly notAfter?: number;
+  /** Absent for a token of the agent's own. */
+  readonly delegation?: Delegation;
+  /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
+  readonly trustPolicyId?: string;
+}
+
+export interface MintRequest extends AuthorizedToken {
+  readonly origin: Origin;
+  /** The client that will hold the token. */
+  readonly agentId: string;
+}
+
+/**
+ * Makes an access token within the caller's transaction: locks the agent, which must be active and in an active organization
+ * (TokenError otherwise), and records `token.issued` once. The token must not be sent before the commit.
+ */
+export type Mint = (tx: Tx, request: MintRequest) => Promise<IssuedToken>;
+
+/** An authenticated client: active, in an active organization, and locked until the transaction ends. */
+export interface AuthenticatedClient {
+  readonly agentId: string;
+  readonly organizationId: string;
+  /**
+   * The scopes that a token of the client's own can carry: for our own API, or the scopes that a trust policy gives for the
+   * requested audience. They do not limit a delegation.
+   */
+  readonly scopes: readonly string[];
+  /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
+  readonly trustPolicyId?: string;
+  /** Joins the audit event: the trust policy and issuer of an external assertion. */
+  readonly auditMetadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface GrantRequest {
+  readonly client: AuthenticatedClient;
+  /** The form, validated against the fields of all grants and those of this one. */
+  readonly form: Readonly<Record<string, string | undefined>>;
+  /** The `resource` of the form; undefined when it names none. */
+  readonly audience: string | undefined;
+}
+
+interface GrantBase {
+  readonly grantType: string;
+  /** The form fields that only this grant reads: optional strings. */
+  readonly fields: Readonly<Record<string, TSchema>>;
+  /** The specification's own grant has its own codes; the others use those of RFC 6749 and RFC 8693. */
+  readonly errorCodes: {
+    readonly malformed: TokenErrorCode;
+    readonly missingClient: TokenErrorCode;
+    readonly invalidResource: TokenErrorCode;
+  };
+  /** RFC 8693 §2.2.1. */
+  readonly issuedTokenType?: string;
+  /** Called after the commit for each token that was issued. */
+  onIssued?(client: Pick<AuthenticatedClient, 'agentId' | 'organizationId'>): void;
+}
+
+/** Requests of many clients share one transaction. `authorize` is synchronous, because it runs while all of them are locked. */
+export interface BatchedGrant extends GrantBase {
+  readonly transaction: 'shared';
+  /** Refuses by a TokenError. */
+  authorize(request: GrantRequest): AuthorizedToken;
+}
+
+/** Each request has its own transaction, which may wait for locks. */
+export interface UnbatchedGrant extends GrantBase {
+  readonly transaction: 'own';
+  /** The agents besides the client that `authorize` locks. The endpoint locks all agents at once, which avoids deadlocks. */
+  agentsToLock(form: GrantRequest['form']): Promise<readonly string[]>;
+  /** Refuses by a TokenError, before it writes: the endpoint may commit the transaction with the record of the refusal. */
+  authorize(tx: Tx, request: GrantRequest): Promise<AuthorizedToken>;
+}
+
+export type Grant = BatchedGrant | UnbatchedGrant;
+
+/** A client assertion that is signed by an external issuer (workload identity), not by the client's own key. */
+export interface ExternalClientAssertion {
+  readonly token: string;
+  /** The `client_id` of the form, if it names one. */
+  readonly agentId: string | undefined;
+  /** The scopes asked for a token of the client's own; undefined for other grants, which read the form themselves. */
+  readonly scope: string | undefined;
+  readonly origin: Origin;
+  /** The agents besides the client that the grant locks; called once the client is authenticated and counted. */
+  agentsToLock(): Promise<readonly string[]>;
+  readonly countAgainst: CountAgainst;
+}
+
+/** Issues a token to an authenticated client, in the transaction that marks its assertion as used. */
+export type Issue = (tx: Tx, client: AuthenticatedClient) => Promise<IssuedToken>;
