@@ -105,7 +105,10 @@ const extended = new Set([
   'test/deploy/helm-pods.test.ts',
   'test/deploy/postgres-failover.test.ts',
   'test/deploy/redis-failover.test.ts',
+  // More ways in which several processes end.
+  'test/processes/supervise-ends.test.ts',
   // Upgrades, restores and rotations of keys under load.
+  'src/features/audit/chain/moved.test.ts',
   'test/deploy/backup.test.ts',
   'test/processes/encryption-key-rotation.test.ts',
   'test/processes/key-rotation.test.ts',
@@ -114,6 +117,10 @@ const extended = new Set([
 
 /** Both commands run these: `npm run test:all` with many repetitions. */
 const repeated = new Set([
+  'src/features/audit/chain/keys/rotation.test.ts',
+  'src/features/audit/verify/tamper.test.ts',
+  'src/features/audit/verify/usual-link.test.ts',
+  'src/features/audit/verify/watch-linking.test.ts',
   'src/features/delegation/random-trees.test.ts',
   'src/features/delegation/resource-trees.test.ts',
   'src/features/resources/random-grants.test.ts',
