@@ -3,24 +3,20 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
 import {
   authorize,
   freePort,
   makeOperator,
-  type Program,
-  type Service,
   startCountersign,
   startServe,
   until,
-  untilHealthy,
 } from '../support/programs.ts';
+import { type RunningServer, serveInProcess } from '../support/server-in-process.ts';
 
 interface Answer {
   readonly status: number | undefined;
@@ -29,9 +25,7 @@ interface Answer {
   readonly complete: boolean;
 }
 
-type Server = Pick<Service, 'port' | 'url'> & { readonly program: Program | RunningCommand };
-
-async function get({ port }: Server, path: string, headers: object, agent: Agent): Promise<Answer> {
+async function get({ port }: RunningServer, path: string, headers: object, agent: Agent): Promise<Answer> {
   const asked = request({ port, host: '127.0.0.1', path, headers: { ...headers }, agent }).end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   const body = await text(answer);
@@ -70,16 +64,7 @@ async function holdAgents(databaseUrl: string) {
   };
 }
 
-/** `countersign serve` in this process. */
-async function startInside(env: Record<string, string>): Promise<Server> {
-  const port = await freePort();
-  const variables = { HOST: '127.0.0.1', PORT: String(port), CONSOLE_BUILD: 'false', ...env };
-  const program = startInProcess(['serve'], { env: variables, cwd: tmpdir() });
-  await untilHealthy(port, program);
-  return { program, port, url: `http://127.0.0.1:${port}` };
-}
-
-async function startWithOperator(start: (env: Record<string, string>) => Promise<Server>) {
+async function startWithOperator(start: (env: Record<string, string>) => Promise<RunningServer>) {
   const env = environment(await createDatabase());
   const operator = await makeOperator(env);
   const service = await start(env);
@@ -91,7 +76,7 @@ async function startWithOperator(start: (env: Record<string, string>) => Promise
   };
 }
 
-const untilRefused = ({ port, program }: Server) =>
+const untilRefused = ({ port, program }: RunningServer) =>
   until('new connections are refused', async () => {
     const socket = connect(port, '127.0.0.1');
     const refused = await once(socket, 'connect').then(
@@ -108,7 +93,7 @@ const untilRefused = ({ port, program }: Server) =>
 describe('serve stops', { concurrency: 3 }, () => {
   for (const [signal, start] of [
     ['SIGTERM', startServe],
-    ['SIGINT', startInside],
+    ['SIGINT', serveInProcess],
   ] as const) {
     test(`on ${signal}: it answers requests in flight, closes idle connections, and exits with 0`, async (t) => {
       const { service, operator, headers, held } = await startWithOperator(start);
@@ -179,7 +164,7 @@ describe('serve stops', { concurrency: 3 }, () => {
   });
 
   test('gracefully when a signal is repeated at once, as with Ctrl-C through npm', async () => {
-    const { service, headers, held } = await startWithOperator(startInside);
+    const { service, headers, held } = await startWithOperator(serveInProcess);
     const listing = get(service, '/api/v1/agents', headers, new Agent());
     await held.waiting(1);
     service.program.kill('SIGINT');
@@ -244,7 +229,9 @@ describe('serve stops', { concurrency: 3 }, () => {
   });
 
   test('after SHUTDOWN_DELAY_SECONDS, in which it serves and /readyz answers 503', async () => {
-    const service = await startInside(environment(await createDatabase(), { SHUTDOWN_DELAY_SECONDS: '3' }));
+    const service = await serveInProcess(
+      environment(await createDatabase(), { SHUTDOWN_DELAY_SECONDS: '3' }),
+    );
     const statusOf = async (path: string) => (await fetch(`${service.url}${path}`)).status;
     assert.equal(await statusOf('/readyz'), 200);
     service.program.kill('SIGTERM');
@@ -256,7 +243,7 @@ describe('serve stops', { concurrency: 3 }, () => {
   test('after it answers every request sent by busy keep-alive clients', async () => {
     const env = environment(await createDatabase());
     const operator = await makeOperator(env);
-    const service = await startInside(env);
+    const service = await serveInProcess(env);
     const headers = await authorize(service.url, operator);
     const lost: string[] = [];
     let answered = 0;

@@ -105,8 +105,9 @@ const extended = new Set([
   'test/deploy/helm-pods.test.ts',
   'test/deploy/postgres-failover.test.ts',
   'test/deploy/redis-failover.test.ts',
-  // More ways in which several processes end.
+  // More ways in which several processes end, and outages of trace collectors.
   'test/processes/supervise-ends.test.ts',
+  'test/processes/tracing-collectors.test.ts',
   // Upgrades, restores and rotations of keys under load.
   'src/features/audit/chain/moved.test.ts',
   'test/deploy/backup.test.ts',
