@@ -151,6 +151,9 @@ const isQuick = (file: string) =>
   rules.includes(file) ||
   ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
 
+/** For the test that they exist. */
+export const listedFiles: readonly string[] = [...slowest, ...extended, ...repeated, ...rules];
+
 /** `--quick`, `--extended`, or the files to run; without any, all that `npm test` runs. */
 export function selectFiles(args: readonly string[]): string[] {
   return select(args).toSorted((a, b) => rank(a) - rank(b));
