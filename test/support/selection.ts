@@ -121,7 +121,6 @@ const repeated = new Set([
   'src/features/audit/chain/keys/rotation.test.ts',
   'src/features/audit/verify/tamper.test.ts',
   'src/features/audit/verify/usual-link.test.ts',
-  'src/features/audit/verify/watch-linking.test.ts',
   'src/features/delegation/random-trees.test.ts',
   'src/features/delegation/resource-trees.test.ts',
   'src/features/resources/random-grants.test.ts',

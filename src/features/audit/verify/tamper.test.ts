@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/scenarios/audit-log.ts';
 
 /** More with AUDIT_TEST_PLACES=100: the first and the last come first, then those under each checkpoint. */
-const places = Number(process.env.AUDIT_TEST_PLACES || repetitions(6, 25));
+const places = Number(process.env.AUDIT_TEST_PLACES || repetitions(6, 15));
 const t = await startApp();
 const organizationId = t.app.ids.uuid();
 const otherId = t.app.ids.uuid();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { execute, startApp } from '../../../../test/support/harness.ts';
-import { repetitions } from '../../../../test/support/repetitions.ts';
 import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
@@ -42,17 +41,17 @@ it('the watch reads new events, and not those that it verified a moment ago', as
 });
 
 it('the watch verifies every chain that grows, for any number of chains', async () => {
-  const organizations = Array.from({ length: repetitions(220, 620) }, () => t.app.ids.uuid());
+  const organizations = Array.from({ length: 220 }, () => t.app.ids.uuid());
   const grow = () => inTens(organizations, (organizationId) => recordEvents(t, organizationId, 1));
-  // Each verifies a hundred that grew.
-  const enoughRounds = async () => {
-    for (let round = 0; round < Math.ceil(organizations.length / 100); round += 1) {
+  // Each verifies a hundred chains that grew.
+  const threeRounds = async () => {
+    for (let round = 0; round < 3; round += 1) {
       await audit.watch();
       t.clock.advance(15_000);
     }
   };
   await grow();
-  await enoughRounds();
+  await threeRounds();
   await grow();
   await audit.linkAll();
   await execute(
@@ -62,7 +61,7 @@ it('the watch verifies every chain that grows, for any number of chains', async 
        (select organization_id, event_id from ${auditLinks} l where sequence = 2
         and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
   );
-  await enoughRounds();
+  await threeRounds();
   const logged = t.logs.join();
   assert.deepEqual(
     organizations.filter((id) => !logged.includes(id)),
