@@ -28,16 +28,9 @@ describe('serve without Stripe', () => {
     ['not where the operator has allowed it', { BILLING_ALLOW_EMBEDDED: 'true' }, 0],
   ] as [string, Record<string, string>, number][])
     it(`warns ${what}`, () => {
-      let lines = '';
-      const log = createLog({
-        level: 'warn',
-        destination: {
-          write(line) {
-            lines += line;
-          },
-        },
-      });
+      const lines: string[] = [];
+      const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
       warnOfFreePlans(loadConfig(environment(unreachable, changes)), log);
-      assert.equal(countIn(lines), warnings);
+      assert.equal(countIn(lines.join('')), warnings);
     });
 });
