@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServeOptions } from '../../src/commands/serve.ts';
-import { createDatabase, environment, skipWithout } from './harness.ts';
+import { createDatabase, environment, skipWithout, withLongConnectTimeout } from './harness.ts';
 import { type Relay, throughRelay } from './peers/relay.ts';
 import { authorize, makeOperator, type Service, startRedis, startServe, until } from './programs.ts';
 
@@ -19,7 +19,8 @@ export async function startTwoProcesses(
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
-  const env = environment(relay ? throughRelay(databaseUrl, relay) : databaseUrl, {
+  const url = withLongConnectTimeout(relay ? throughRelay(databaseUrl, relay) : databaseUrl);
+  const env = environment(url, {
     WEB_CONCURRENCY: '2',
     REDIS_URL: redis.url,
     // One line per request, with the id of the process that answered.

@@ -1,6 +1,6 @@
 /** Support for tests of tracing: programs with code that runs before them, and what they print. */
 import assert from 'node:assert/strict';
-import { createDatabase, environment } from './harness.ts';
+import { createDatabase, environment, withLongConnectTimeout } from './harness.ts';
 import { makeOperator, type Service } from './programs.ts';
 
 /** Code that runs before the program. */
@@ -22,7 +22,8 @@ export const printLoaded = preload(`
   });`);
 
 export const prepareTracing = async (changes: Record<string, string>) => {
-  const env = environment(await createDatabase(), { LOG_LEVEL: 'info', ...changes });
+  const url = withLongConnectTimeout(await createDatabase());
+  const env = environment(url, { LOG_LEVEL: 'info', ...changes });
   return { env, operator: await makeOperator(env) };
 };
 
