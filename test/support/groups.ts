@@ -16,7 +16,7 @@ export interface Group {
 
 /** Files of a group, at most: a crash ends the whole group, and the last group to start should be short. */
 const kinds = [
-  { of: /^test\/(processes|faults|clients)\//, maxFiles: 3 },
+  { of: /^test\/faults\//, maxFiles: 3 },
   { of: /^(test|sdk\/typescript\/test)\/[^/]+$/, maxFiles: 6 },
   { of: /^(src|test\/console)\//, maxFiles: 8 },
 ];
@@ -24,7 +24,7 @@ const kinds = [
 /** Per file; a busy machine may need ten times as long as usual. */
 const timeoutMs = 600_000;
 
-/** The others take long, or change their process. */
+/** The others take long, or change their process: commands in process change its working directory. */
 const sharesProcess = (file: string) => kinds.some(({ of }) => of.test(file)) && !isSlow(file);
 
 /** Keeps the order of the files, and writes the modules into `folder`. */

@@ -53,6 +53,8 @@ const slowest = [
   'test/processes/commands.test.ts',
   'test/faults/plan-limits-two-processes.test.ts',
   'test/faults/postgres-unavailable.test.ts',
+  'test/faults/redis-unavailable.test.ts',
+  'test/faults/redis-token-status.test.ts',
   'test/clients/event-source.test.ts',
   'src/features/events/stream-end.test.ts',
   'src/features/events/events.test.ts',
