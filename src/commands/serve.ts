@@ -48,7 +48,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
 }
 
 /** On a single-tenant instance NODE_ENV alone decides whether plans cost money, and it is easily forgotten. */
-function warnOfFreePlans({ stripeSecretKey, embeddedBilling, billingAllowEmbedded }: Config, log: Log): void {
+export function warnOfFreePlans(
+  { stripeSecretKey, embeddedBilling, billingAllowEmbedded }: Config,
+  log: Log,
+): void {
   if (stripeSecretKey || !embeddedBilling || billingAllowEmbedded) return;
   log.warn(
     'organizations can choose any plan without paying: STRIPE_SECRET_KEY is not set and NODE_ENV is not production; set NODE_ENV=production, or BILLING_ALLOW_EMBEDDED=true to allow it',

@@ -43,18 +43,20 @@ const mark = (...ids: string[]) => t.sql('insert into faults.marked select unnes
 const unmark = () => t.sql('delete from faults.marked');
 beforeEach(unmark);
 
+const tables = await t.sql<{ name: string }>(
+  `select oid::regclass::text as name from pg_class
+   where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+     and relname <> 'credential_uses' order by 1`,
+);
+const selectAll = tables
+  .map(({ name }) => `select '${name}' as name, to_jsonb(r)::text as row from ${name} r`)
+  .join(' union all ');
+
 /** Every row of every table, to compare before and after. The times of last use are written on their own, without an event. */
 async function allRows(): Promise<Record<string, string[]>> {
-  const tables = await t.sql<{ name: string }>(
-    `select oid::regclass::text as name from pg_class
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname <> 'credential_uses' order by 1`,
-  );
-  const contents: Record<string, string[]> = {};
-  for (const { name } of tables) {
-    const rows = await t.sql<{ row: string }>(`select to_jsonb(r)::text as row from ${name} r order by 1`);
-    contents[name] = rows.map(({ row }) => row);
-  }
+  const contents: Record<string, string[]> = Object.fromEntries(tables.map(({ name }) => [name, []]));
+  for (const { name, row } of await t.sql<{ name: string; row: string }>(`${selectAll} order by 1, 2`))
+    contents[name]?.push(row);
   return contents;
 }
 

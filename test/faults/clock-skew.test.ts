@@ -178,12 +178,11 @@ for (const [position, skewMs] of [
     clock.advance(skewMs);
     const wrong = await startConsoleApp({ REDIS_URL: redis.url }, right, { clock });
     const nodes = { right, wrong };
+    const bearers = [await right.token(), await wrong.token()] as const;
     const isActive = async (token: string) => {
       const answers: boolean[] = [];
-      for (const node of [right, wrong])
-        answers.push(
-          (await node.form('/api/v1/token/introspect', { token }, await node.token())).json.active,
-        );
+      for (const [index, node] of [right, wrong].entries())
+        answers.push((await node.form('/api/v1/token/introspect', { token }, bearers[index])).json.active);
       return answers;
     };
     const flush = () => withRedis(redis.port, (client) => client.flushall());

@@ -10,12 +10,11 @@ import {
   skipWithout,
   withLongConnectTimeout,
 } from '../support/harness.ts';
-import { startRelay } from '../support/peers/relay.ts';
+import { type Relay, startRelay } from '../support/peers/relay.ts';
 import {
   askToken,
   authorize,
   type Client,
-  makeOperator,
   type Service,
   startRedis,
   startServe,
@@ -28,14 +27,17 @@ import {
   insertCallUsage,
   insertTokenUsage,
 } from '../support/scenarios/plans.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 interface Tenant extends Client {
   readonly organizationId: string;
   readonly agentId: string;
 }
 
+type Address = Pick<Service, 'url'>;
+
 const send = async (
-  { url }: Service,
+  { url }: Address,
   headers: { authorization: string },
   method: string,
   path: string,
@@ -57,16 +59,19 @@ async function avoidMidnight() {
   if (left < 120_000) await sleep(left);
 }
 
-async function start(t: TestContext, nodes = 2) {
+/** Two nodes: one in the process of the test, the other as it is started here. */
+async function start<Node extends Address>(
+  t: TestContext,
+  startOther: (env: Record<string, string>) => Promise<Node>,
+) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   await avoidMidnight();
   const databaseUrl = await createDatabase();
-  const env = environment(withLongConnectTimeout(databaseUrl), { REDIS_URL: redis.url });
-  const operator = await makeOperator(env);
-  const one = await startServe(env);
-  const other = nodes > 1 ? await startServe(env) : one;
-  const headers = await authorize(one.url, operator);
+  const env = environment(databaseUrl, { REDIS_URL: redis.url });
+  const one = await startServerInProcess(env);
+  const other = await startOther(env);
+  const headers = await authorize(one.url, one.operator);
   const sql = <Row>(text: string, values?: unknown[]) => execute<Row>(databaseUrl, text, values);
   const createTenant = async (plan: object = {}): Promise<Tenant> => {
     const organization = { name: 'Tenant', slug: `tenant-${crypto.randomUUID()}`, ...plan };
@@ -87,10 +92,13 @@ async function start(t: TestContext, nodes = 2) {
   return { redis, env, one, other, headers, sql, createTenant, untilWritten };
 }
 
-const used = async (service: Service, bearer: { authorization: string }): Promise<number> =>
+const startProcess = (env: Record<string, string>) =>
+  startServe({ ...env, DATABASE_URL: withLongConnectTimeout(env.DATABASE_URL ?? '') });
+
+const used = async (service: Address, bearer: { authorization: string }): Promise<number> =>
   (await send(service, bearer, 'GET', '/tiers/status')).json.usage.callsToday;
 
-const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
+const untilRedisIs = (state: 'ok' | 'away', { url }: Address) =>
   until(`/health says that redis is ${state}`, async () => {
     const { checks } = (await (await fetch(`${url}/health`)).json()) as { checks: { redis: string } };
     return checks.redis === state || undefined;
@@ -98,7 +106,7 @@ const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
 
 describe('plan limits in two processes', () => {
   test('exactly one of fifty concurrent calls, tokens or agents gets the last unit of a plan', async (t) => {
-    const started = await start(t);
+    const started = await start(t, startProcess);
     if (!started) return;
     const { one, other, headers, sql, createTenant } = started;
     const either = (index: number) => (index % 2 ? one : other);
@@ -142,7 +150,7 @@ describe('plan limits in two processes', () => {
   });
 
   test('counts stay when Redis is flushed or lost, and when a process is killed', async (t) => {
-    const started = await start(t);
+    const started = await start(t, startProcess);
     if (!started) return;
     const { redis, env, one, other, sql, createTenant, untilWritten } = started;
     const tenant = await createTenant();
@@ -165,22 +173,24 @@ describe('plan limits in two processes', () => {
 
     await startRedis(redis.port);
     await untilRedisIs('ok', one);
-    const third = await startServe(env);
+    const third = await startServerInProcess(env);
     await untilWritten(tenant, 996);
     const rest = await concurrently(10, (index) => send(index % 2 ? one : third, bearer, 'GET', '/agents'));
     assert.deepEqual(countByStatus(rest), { 200: 4, 429: 6 });
   });
 
   test('a process that lost Redis reports its own counts once Redis is back', async (t) => {
-    const started = await start(t, 1);
-    if (!started) return;
-    const { redis, env, one, sql, createTenant, untilWritten } = started;
-    const relay = await startRelay(redis.port);
-    const apart = await startServe({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` });
+    let relay: Relay | undefined;
+    const started = await start(t, async (env) => {
+      relay = await startRelay(Number(new URL(env.REDIS_URL ?? '').port));
+      return startServerInProcess({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` });
+    });
+    if (!started || !relay) return;
+    const { one, other: apart, sql, createTenant, untilWritten } = started;
     const tenant = await createTenant();
     const bearer = await authorize(one.url, tenant);
     await insertCallUsage(sql, tenant, 990, Date.now());
-    const call = (service: Service) => send(service, bearer, 'GET', '/agents');
+    const call = (service: Address) => send(service, bearer, 'GET', '/agents');
     assert.deepEqual(countByStatus([await call(one), await call(apart)]), { 200: 2 });
     relay.cut();
     await untilRedisIs('away', apart);
@@ -196,7 +206,7 @@ describe('plan limits in two processes', () => {
   });
 
   test('limits hold without Redis: exactly in one process, in two by the counts written to PostgreSQL', async (t) => {
-    const started = await start(t);
+    const started = await start(t, startServerInProcess);
     if (!started) return;
     const { redis, one, other, sql, createTenant, untilWritten } = started;
     const tenant = await createTenant();

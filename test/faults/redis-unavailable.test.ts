@@ -8,25 +8,25 @@ import {
   authorize,
   makeOperator,
   type Service,
-  startCountersign,
   startRedis,
   startServe,
   until,
   withRedis,
 } from '../support/programs.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 import { startTraffic } from '../support/traffic.ts';
 
+/** The server runs in the process of the test. */
 async function startWithRedis(t: TestContext, changes: Record<string, string> = {}) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const env = environment(await createDatabase(), { REDIS_URL: redis.url, ...changes });
-  const operator = await makeOperator(env);
-  const service = await startServe(env);
+  const service = await startServerInProcess(env);
   await untilRedisIs('ok', service);
-  return { redis, env, operator, service };
+  return { redis, operator: service.operator, service };
 }
 
-const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
+const untilRedisIs = (state: 'ok' | 'away', { url }: Pick<Service, 'url'>) =>
   until(`/health says that redis is ${state}`, async () => {
     const response = await fetch(`${url}/health`);
     const { status, checks } = (await response.json()) as { status: string; checks: { redis: string } };
@@ -153,15 +153,14 @@ describe('Redis', { concurrency: 2 }, () => {
   });
 
   test('the log has no connection warning when it is available at the start', async (t) => {
-    const redis = await startRedis();
-    if (!redis) return skipWithout(t, 'redis-server');
-    const env = environment(await createDatabase(), { REDIS_URL: redis.url });
-    const bootstrap = startCountersign(['bootstrap'], env);
-    assert.equal(await bootstrap.gone(), 0);
-    const service = await startServe(env);
-    await untilRedisIs('ok', service);
-    for (const { output } of [bootstrap, service.program])
-      assert.doesNotMatch(output(), /redis unavailable: .*connect/);
+    const started = await startWithRedis(t, { LOG_LEVEL: 'info' });
+    if (!started) return;
+    const { redis, service } = started;
+    assert.notEqual(service.log(), '');
+    assert.doesNotMatch(service.log(), /redis unavailable/);
+    redis.program.kill('SIGKILL');
+    await untilRedisIs('away', service);
+    assert.match(service.log(), /redis unavailable: .*connect/i);
   });
 
   test('the service starts without it, connects later, and stops without it', async (t) => {

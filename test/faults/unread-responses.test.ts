@@ -9,7 +9,7 @@ import { authorize, makeOperator, startServe, until } from '../support/programs.
 const mebibyte = 1024 * 1024;
 
 const env = environment(await createDatabase());
-const { url, port } = await startServe(env, [], { unread: { stallMs: 8_000 } });
+const { url, port } = await startServe(env, [], { unread: { stallMs: 4_000 } });
 const headers = await authorize(url, await makeOperator(env));
 
 /** A process metric, such as resident memory. */

@@ -130,15 +130,15 @@ test('a replay of many deliveries continues after kills of the worker: all are s
   });
   assert.deepEqual([answer.status, answer.json], [202, { count: total }]);
   const open = async () => (await t.sql('select 1 from webhook_replays')).length;
-  for (const goal of [1, 1_500]) {
+  for (const goal of [1, 500]) {
     const worker = startWorker(t);
-    await until('some deliveries', async () => (arrived.size >= goal ? true : undefined), worker, 60_000);
+    await until('some deliveries', async () => (arrived.size >= goal ? true : undefined), worker, 300_000);
     await end(worker);
     await expireLeases(t);
     assert.equal(await open(), 1, 'killed in the middle');
   }
   const last = startWorker(t);
-  await until('all deliveries', async () => (arrived.size === total ? true : undefined), last, 120_000);
+  await until('all deliveries', async () => (arrived.size === total ? true : undefined), last, 300_000);
   await until(
     'the end of the replay',
     async () => {
@@ -148,7 +148,7 @@ test('a replay of many deliveries continues after kills of the worker: all are s
       return row?.n === total && (await open()) === 0 ? true : undefined;
     },
     last,
-    60_000,
+    180_000,
   );
 });
 

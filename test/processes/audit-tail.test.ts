@@ -4,26 +4,14 @@ import { describe, it } from 'node:test';
 import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { createDatabase, environment, newAgent } from '../support/harness.ts';
 import { messageText, openingText, startEventServer } from '../support/peers/event-server.ts';
-import {
-  authorize,
-  freePort,
-  makeOperator,
-  type Program,
-  startCountersign,
-  until,
-  untilHealthy,
-} from '../support/programs.ts';
+import { authorize, freePort, startCountersign, until, untilHealthy } from '../support/programs.ts';
+import { startServerInProcess } from '../support/server-in-process.ts';
 
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
 const env = environment(await createDatabase(), { PORT: String(port), HOST: '127.0.0.1' });
-const operator = await makeOperator(env);
-const startServer = async (): Promise<Program> => {
-  const program = startCountersign(['serve'], env);
-  await untilHealthy(port, program);
-  return program;
-};
-let server = await startServer();
+const server = await startServerInProcess(env, port);
+const { operator } = server;
 const headers = { ...(await authorize(url, operator)), 'content-type': 'application/json' };
 const account = {
   COUNTERSIGN_URL: url,
@@ -183,11 +171,21 @@ describe('countersign audit tail', () => {
     const program = tail(['--json', '--action', 'agent.created']);
     await untilFollowing(program);
     const created: string[] = [];
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    /** It returns how it ends, as the next one does. */
+    const startAndKill = async () => {
+      const process = startCountersign(['serve'], env);
+      await untilHealthy(port, process);
+      return async () => {
+        process.kill('SIGKILL');
+        await process.gone();
+      };
+    };
+    const startAndStop = async () => (await startServerInProcess(env, port)).stop;
+    let end = server.stop;
+    for (const startNext of [startAndKill, startAndStop]) {
       const known = program.output().length;
       for (let count = 0; count < 20; count += 1) created.push(await createAgent());
-      server.kill(signal);
-      await server.gone();
+      await end();
       const rest = () => program.output().slice(known);
       await until(
         'it is unreachable',
@@ -195,7 +193,7 @@ describe('countersign audit tail', () => {
         program,
       );
       // Its server ends with this test, so it is the last one.
-      server = await startServer();
+      end = await startNext();
       for (let count = 0; count < 20; count += 1) created.push(await createAgent());
       await until('it is back', async () => /is back/.test(rest()) || undefined, program);
       await untilPrinted(program, created.at(-1) ?? '');

@@ -22,7 +22,6 @@ import { type RunningCommand, startInProcess } from '../support/commands-in-proc
 import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
 import {
   askToken,
-  bootstrap,
   freePort,
   type Program,
   startCountersign,
@@ -30,7 +29,7 @@ import {
   until,
   untilHealthy,
 } from '../support/programs.ts';
-import { startServerInProcess } from '../support/server-in-process.ts';
+import { serveInProcess } from '../support/server-in-process.ts';
 
 const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .filter((file) => file.endsWith('.sql'))
@@ -60,6 +59,12 @@ const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
     JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
   };
 };
+
+async function bootstrap(env: Record<string, string>) {
+  const program = start(['bootstrap', '--json'], env);
+  assert.equal(await program.gone(), 0, program.output());
+  return JSON.parse(program.stdout());
+}
 
 /** Applies to new connections. */
 const setting = (what: string) =>
@@ -329,7 +334,7 @@ describe('migrate', () => {
 
   test('runs once when two nodes start concurrently on an empty database; both serve', async () => {
     const url = await createEmptyDatabase();
-    await Promise.all([startServe(environment(url)), startServerInProcess(environment(url))]);
+    await Promise.all([serveInProcess(environment(url)), serveInProcess(environment(url))]);
     await assertMigratedOnce(url);
   });
 });
@@ -350,7 +355,7 @@ test('keys prints a pair that serve accepts', async () => {
   assert.match(privatePem, /BEGIN PRIVATE KEY/);
   assert.match(publicPem, /BEGIN PUBLIC KEY/);
   const pair = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
-  await startServerInProcess(environment(await createDatabase(), pair));
+  await serveInProcess(environment(await createDatabase(), pair));
 });
 
 test('keys --out writes a private and a public file with their modes, and prints their paths and the key id', async () => {
@@ -370,7 +375,7 @@ test('keys --out writes a private and a public file with their modes, and prints
 
   const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
   const pair = { JWT_PRIVATE_KEY_FILE: files.private, JWT_PUBLIC_KEY_FILE: files.public };
-  const { url } = await startServerInProcess({ ...rest, ...pair });
+  const { url } = await serveInProcess({ ...rest, ...pair });
   const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] };
   assert.deepEqual(
     jwks.keys.map(({ kid }) => kid),
@@ -394,7 +399,7 @@ for (const [kind, algorithm] of [
       JWT_PRIVATE_KEY_FILE: join(folder, 'private.pem'),
       JWT_PUBLIC_KEY_FILE: join(folder, 'public.pem'),
     };
-    const { url } = await startServerInProcess({ ...rest, ...pair });
+    const { url } = await serveInProcess({ ...rest, ...pair });
     const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { alg: string }[] };
     assert.deepEqual(
       jwks.keys.map(({ alg }) => alg),
@@ -426,7 +431,7 @@ test('keys --out refuses to overwrite either file, and writes neither', async ()
 
 test('bootstrap creates an operator once; --force adds a second valid secret', async () => {
   const env = environment(await createDatabase());
-  const { url } = await startServe(env);
+  const { url } = await serveInProcess(env);
   const operator = await bootstrap(env);
   assert.deepEqual(Object.keys(operator).sort(), [
     'agentId',
@@ -453,7 +458,7 @@ test('bootstrap creates an operator once; --force adds a second valid secret', a
 test('bootstrap refuses keys that differ from those of the servers, names the right key id, and leaves the audit log unchanged', async () => {
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl);
-  const { url } = await startServe(env);
+  const { url } = await serveInProcess(env);
   const signingKeys = () => execute(databaseUrl, 'select number, key_id from audit_keys');
   const before = await signingKeys();
   const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as {

@@ -1,7 +1,7 @@
 /**
- * Test files beside the code, and the short ones of the console, share processes: loading our modules and warming them up costs more
- * than most files do. A group is a small module that imports its files one after the other, each inside a test of its own, so that the
- * hooks of a file run before the next file starts.
+ * Most test files share processes: loading our modules and warming them up costs more than most files do. A group is a small module
+ * that imports its files one after the other, each inside a test of its own, so that the hooks of a file run before the next file
+ * starts.
  */
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,24 +14,32 @@ export interface Group {
   readonly files: readonly string[];
 }
 
-/** A crash ends the whole group, and the last group to start should be short. */
-const maxFiles = 8;
+/** Files of a group, at most: a crash ends the whole group, and the last group to start should be short. */
+const kinds = [
+  { of: /^test\/faults\//, maxFiles: 3 },
+  { of: /^(test|sdk\/typescript\/test)\/[^/]+$/, maxFiles: 6 },
+  { of: /^(src|test\/console)\//, maxFiles: 8 },
+];
 
-/** Per file, as for a file with a process of its own. */
-const timeoutMs = 300_000;
+/** Per file; a busy machine may need ten times as long as usual. */
+const timeoutMs = 600_000;
 
-/** The others start programs, measure their own process, or take long. */
-const sharesProcess = (file: string) => /^(src|test\/console)\//.test(file) && !isSlow(file);
+/** The others take long, or change their process: commands in process change its working directory. */
+const sharesProcess = (file: string) => kinds.some(({ of }) => of.test(file)) && !isSlow(file);
 
 /** Keeps the order of the files, and writes the modules into `folder`. */
 export function groupFiles(files: readonly string[], folder: string): Group[] {
   const alone = files
     .filter((file) => !sharesProcess(file))
     .map((file) => ({ module: resolve(file), files: [file] }));
-  const sharing = files.filter(sharesProcess);
-  const together = Array.from({ length: Math.ceil(sharing.length / maxFiles) }, (_, index) =>
-    writeGroup(sharing.slice(index * maxFiles, (index + 1) * maxFiles), folder, index),
-  );
+  const together = kinds
+    .flatMap(({ of, maxFiles }) => {
+      const sharing = files.filter((file) => of.test(file) && sharesProcess(file));
+      return Array.from({ length: Math.ceil(sharing.length / maxFiles) }, (_, index) =>
+        sharing.slice(index * maxFiles, (index + 1) * maxFiles),
+      );
+    })
+    .map((group, index) => writeGroup(group, folder, index));
   return [
     ...alone.filter(({ files: [file = ''] }) => isSlow(file)),
     ...together,

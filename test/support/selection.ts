@@ -40,8 +40,6 @@ const slowest = [
   'test/deploy/backup.test.ts',
   'test/processes/encryption-key-rotation.test.ts',
   'test/processes/dev.test.ts',
-  'test/processes/cli-api.test.ts',
-  'test/processes/cli-profiles.test.ts',
   'test/faults/streams-killed.test.ts',
   'test/scaffold/java.test.ts',
   'test/scaffold/python.test.ts',
@@ -61,7 +59,6 @@ const slowest = [
   'src/features/events/stream-end.test.ts',
   'src/features/events/events.test.ts',
   'test/processes/shutdown.test.ts',
-  'test/processes/installed.test.ts',
   'src/adapters/embedded-postgres/embedded-postgres.test.ts',
   'src/adapters/brokers/brokers.test.ts',
   'src/features/streams/streams.test.ts',
@@ -105,7 +102,11 @@ const extended = new Set([
   'test/deploy/helm-pods.test.ts',
   'test/deploy/postgres-failover.test.ts',
   'test/deploy/redis-failover.test.ts',
+  // More ways in which several processes end, and outages of trace collectors.
+  'test/processes/supervise-ends.test.ts',
+  'test/processes/tracing-collectors.test.ts',
   // Upgrades, restores and rotations of keys under load.
+  'src/features/audit/chain/moved.test.ts',
   'test/deploy/backup.test.ts',
   'test/processes/encryption-key-rotation.test.ts',
   'test/processes/key-rotation.test.ts',
@@ -114,6 +115,9 @@ const extended = new Set([
 
 /** Both commands run these: `npm run test:all` with many repetitions. */
 const repeated = new Set([
+  'src/features/audit/chain/keys/rotation.test.ts',
+  'src/features/audit/verify/tamper.test.ts',
+  'src/features/audit/verify/usual-link.test.ts',
   'src/features/delegation/random-trees.test.ts',
   'src/features/delegation/resource-trees.test.ts',
   'src/features/resources/random-grants.test.ts',
@@ -142,6 +146,9 @@ const isMain = (file: string) => dirname(file).split('/').includes(basename(file
 const isQuick = (file: string) =>
   rules.includes(file) ||
   ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
+
+/** For the test that they exist. */
+export const listedFiles: readonly string[] = [...slowest, ...extended, ...repeated, ...rules];
 
 /** `--quick`, `--extended`, or the files to run; without any, all that `npm test` runs. */
 export function selectFiles(args: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 /** The server of `countersign serve` inside the test's process, for tests of its clients: a process of its own costs seconds. */
+import { tmpdir } from 'node:os';
 import { after } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { createOperator } from '../../src/commands/bootstrap.ts';
@@ -6,8 +7,9 @@ import { startServer } from '../../src/commands/serve.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import type { Lifecycle } from '../../src/kernel/lifecycle.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
+import { startInProcess } from './commands-in-process.ts';
 import { withLongConnectTimeout } from './harness.ts';
-import { type Client, freePort } from './programs.ts';
+import { type Client, freePort, type Program, type Service, untilHealthy } from './programs.ts';
 
 export interface ServerInProcess {
   readonly app: App;
@@ -53,4 +55,22 @@ function lifecycleOfTest(): Lifecycle {
       throw new Error('a test stops its server itself');
     },
   };
+}
+
+/** A server as its command starts it, in this process or in one of its own. */
+export type RunningServer = Pick<Service, 'port' | 'url'> & {
+  readonly program: Pick<Program, 'output' | 'hasEnded' | 'kill' | 'gone'>;
+};
+
+/** The command `countersign serve`, with its signals and its exit code; without an operator. It stops with the test at the latest. */
+export async function serveInProcess(env: Record<string, string>): Promise<RunningServer> {
+  const port = await freePort();
+  const variables = { HOST: '127.0.0.1', PORT: String(port), CONSOLE_BUILD: 'false', ...env };
+  const program = startInProcess(['serve'], { env: variables, cwd: tmpdir() });
+  after(async () => {
+    if (!program.hasEnded()) program.kill('SIGTERM');
+    await program.gone();
+  });
+  await untilHealthy(port, program);
+  return { program, port, url: `http://127.0.0.1:${port}` };
 }

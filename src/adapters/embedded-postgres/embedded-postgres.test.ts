@@ -21,10 +21,11 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { succeed } from '../../../test/support/child-process.ts';
 import { skipWithout } from '../../../test/support/harness.ts';
 import { type Account, canEnter } from './account.ts';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -67,12 +68,12 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('creates the requested database, with any name', async (t) => {
-    const { url } = await start(t, { dataDir: await newDataDir(t), database: 'Odd "name" ü' });
+    const { url } = await start(t, { dataDir: await newCluster(t), database: 'Odd "name" ü' });
     assert.deepEqual(await rows(url, 'select current_database() as name'), [{ name: 'Odd "name" ü' }]);
   });
 
   test('data survives a restart, and the password file stays private', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const first = await start(t, { dataDir });
     await rows(first.url, 'create table kept as select 42 as answer');
     await Promise.all([first.stop(), first.stop()]);
@@ -100,7 +101,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('adopts the running server of a killed process', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const left = await startInChild(t, dataDir);
     await rows(left.url, 'create table kept as select 42 as answer');
     left.child.kill('SIGKILL');
@@ -117,7 +118,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('refuses a second launcher while the first runs', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const first = await startInChild(t, dataDir);
     const refusal = {
       message: new RegExp(`${dataDir} is in use.*pid ${first.pid}, port \\d+.*Stop that process`),
@@ -151,7 +152,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('waits for a server that is still stopping, says so, and then starts', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const first = await start(t, { dataDir });
     const client = new pg.Client({ connectionString: first.url });
     client.on('error', () => {});
@@ -170,7 +171,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('ignores a stale postmaster.pid whose pid belongs to another program', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const first = await start(t, { dataDir });
     const lines = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
     await first.stop();
@@ -210,13 +211,13 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('a process that exits without stop() stops the server', async (t) => {
-    const { child, pid } = await startInChild(t, await newDataDir(t), { keepRunning: false });
+    const { child, pid } = await startInChild(t, await newCluster(t), { keepRunning: false });
     await eventually(() => child.exitCode === 0);
     await eventually(() => !isRunning(pid));
   });
 
   test('reports a server that exits unexpectedly; the next start recovers it', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     const printed: string[] = [];
     const first = await start(t, { dataDir, print: (line) => printed.push(line) });
     await rows(first.url, 'create table kept as select 42 as answer');
@@ -230,7 +231,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('a failed start shows the end of the log and leaves no process', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     await assert.rejects(startEmbeddedPostgres({ dataDir, settings: { ...settings, work_mem: 'plenty' } }), {
       message: /exited while starting[\s\S]*invalid value for parameter "work_mem"/,
     });
@@ -238,7 +239,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('explains a missing or wrong password file', async (t) => {
-    const dataDir = await newDataDir(t);
+    const dataDir = await newCluster(t);
     await (await start(t, { dataDir })).stop();
     await writeFile(`${dataDir}.password`, 'another');
     await assert.rejects(
@@ -355,6 +356,29 @@ async function newDataDir(
     await eventually(() => processesIn(cluster).length === 0);
     for (const path of [cluster, folder]) await rm(path, { recursive: true, force: true, maxRetries: 5 });
   });
+  return dataDir;
+}
+
+let template: Promise<string> | undefined;
+
+/** A stopped cluster, copied: initdb costs a second of CPU time. */
+async function newCluster(t: TestContext): Promise<string> {
+  template ??= createTemplate();
+  const dataDir = await newDataDir(t);
+  const source = await template;
+  await succeed('cp', ['-a', source, `${source}.password`, dirname(dataDir)]);
+  return dataDir;
+}
+
+after(async () => {
+  if (template) await rm(dirname(await template), { recursive: true, force: true });
+});
+
+async function createTemplate(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'countersign-postgres-')));
+  await chmod(folder, 0o755);
+  const dataDir = join(folder, 'pg');
+  await (await startEmbeddedPostgres({ dataDir, settings })).stop();
   return dataDir;
 }
 

@@ -2,10 +2,12 @@
  * Most links of an export are read by their exact shape, any other line by JSON.parse. Both must give the same verdict and
  * finding, for real exports with random changes. A space at the end of a line leads it past the exact shape.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { repetitions } from '../../../../test/support/repetitions.ts';
 import { type AuditExportCase, createExportChanges } from '../../../../test/support/sdk/export-changes.ts';
 import { createStatementReader } from '../../../adapters/keys/keys.ts';
 import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
@@ -227,7 +229,7 @@ describe('the exact shape of a link', () => {
         assert.equal(identity.eventId, link.eventId);
         assert.equal(`${identity.timestamp.slice(0, -1)}000Z`, link.time);
       }),
-      { numRuns: 10_000 },
+      { numRuns: repetitions(2_000, 10_000) },
     );
     assert.ok(recognized > 50, `${recognized}`);
   });
@@ -267,7 +269,7 @@ describe('an export with a change in it', () => {
         const text = changedBy(list, each.lines[index] as string, other);
         found.add(await assertSame(each, each.lines.with(index, text)));
       }),
-      { numRuns: 600 },
+      { numRuns: repetitions(150, 600) },
     );
     for (const code of [
       'EXPORT_LINE_INVALID',
@@ -309,7 +311,7 @@ describe('an export with a change in it', () => {
           ),
         );
       }),
-      { numRuns: 150 },
+      { numRuns: repetitions(40, 150) },
     );
     assert.deepEqual([...found].sort(), [
       'CHECKPOINT_HEAD_MISMATCH',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
+import { repetitions } from '../../../../test/support/repetitions.ts';
 import {
   auditLinks,
   canonical,
@@ -14,8 +15,8 @@ import {
   storeTexts,
 } from '../../../../test/support/scenarios/audit-log.ts';
 
-/** More with AUDIT_TEST_PLACES=100: the first and the last under each checkpoint come first. */
-const places = Number(process.env.AUDIT_TEST_PLACES || 25);
+/** More with AUDIT_TEST_PLACES=100: the first and the last come first, then those under each checkpoint. */
+const places = Number(process.env.AUDIT_TEST_PLACES || repetitions(6, 15));
 const t = await startApp();
 const organizationId = t.app.ids.uuid();
 const otherId = t.app.ids.uuid();
@@ -54,12 +55,13 @@ const random = (below: number): number => {
   return Math.floor((seed / 2_147_483_648) * below);
 };
 const edges = [
-  ...new Set(
-    perPass.flatMap((events, pass) => {
+  ...new Set([
+    ...[1, size],
+    ...perPass.flatMap((events, pass) => {
       const before = perPass.slice(0, pass).reduce((sum, earlier) => sum + earlier, 0);
       return [before + 1, before + events];
     }),
-  ),
+  ]),
 ];
 let attempt = 0;
 const anySequence = () => edges[attempt - 1] ?? 1 + random(size);

@@ -8,6 +8,7 @@ import {
   environment,
   execute,
 } from '../../../../../test/support/harness.ts';
+import { repetitions } from '../../../../../test/support/repetitions.ts';
 import {
   auditLinks,
   canonical,
@@ -117,13 +118,14 @@ const forgedRow = (organizationId: string, tag: string): string => {
 };
 
 describe('rolling rotation of the signing keys', () => {
-  for (const [kinds, former, following] of [
+  const pairs = [
     ['RSA and P-256', old, next],
     ['P-256 and Ed25519', next, third],
     ['Ed25519 and RSA', third, generateKeyPair()],
     ['P-256 and P-256', next, generateKeyPair('p-256')],
     ['Ed25519 and Ed25519', third, generateKeyPair('ed25519')],
-  ] as const)
+  ] as const;
+  for (const [kinds, former, following] of pairs.slice(0, repetitions(2, pairs.length)))
     it(`true on two nodes with different keys, ${kinds}: both seal, link and sign, and all seals are checked`, async () => {
       const cluster = await createCluster();
       const organizationId = randomUUID();
