@@ -3,7 +3,7 @@
 import { failToken } from '../../kernel/fail.ts';
 import type { DraftToken } from './draft-token.ts';
 import { requireActive } from './eligibility.ts';
-import { quotaRefusal } from './endpoint/quota.ts';
+import { quotaRefusal } from './endpoint/authorize.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Mint } from './grant.ts';
 import type { LimitScopes } from './scope-limit.ts';

@@ -10,7 +10,6 @@ import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../cli
 import type { TokenDeps } from '../feature.ts';
 import { findAgentStatuses } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
-import { countAgainstAddress } from './rate-limit.ts';
 
 export interface Authentication {
   /** TokenError `invalid_client` unless the proof is good; the request then counts against the address. */
@@ -28,7 +27,7 @@ export function createAuthentication(
     request: ParsedRequest,
     { agentId, reason }: AuthenticationFailure,
   ): Promise<never> => {
-    await countAgainstAddress(request);
+    await request.countAgainst('address');
     const found = (await findAgentStatuses(db, [agentId])).get(agentId);
     const organizationId = found?.organizationId ?? nilUuid;
     await recordRefusal({

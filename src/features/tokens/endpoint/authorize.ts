@@ -1,12 +1,15 @@
-/** Decides the contents of each locked client's token: by the client's status, then by the grant. */
+/** Decides the contents of each locked client's token: by the client's status, then by the grant, then by the quotas of the plan. */
 import type { Tx } from '../../../kernel/data/db.ts';
+import { TokenError } from '../../../kernel/fail.ts';
+import type { LimitReached } from '../../tiers/limits.ts';
 import type { VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
+import type { TokenDeps } from '../feature.ts';
 import type { AuthenticatedClient, AuthorizedToken } from '../grant.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
-import { type Decision, refusalBy } from './decision.ts';
+import { type Decision, refusal, refusalBy } from './decision.ts';
 import type { ClientLock } from './lock-clients.ts';
 import type { ParsedRequest } from './parse.ts';
 
@@ -69,3 +72,28 @@ export const grantClient = ({
   organizationId,
   scopes: allowedScopes,
 });
+
+/** Another transaction is issuing the last tokens of the quota, and this one does not wait for it. */
+export const quotaBusy = { kind: 'quotaBusy' } as const;
+
+export type WithinQuota = Authorization | typeof quotaBusy;
+
+/** In the order of the requests. */
+export async function applyQuota(
+  tx: Tx,
+  authorizations: readonly Authorization[],
+  { checkPlans, waiting }: Pick<TokenDeps, 'checkPlans'> & { readonly waiting: boolean },
+): Promise<WithinQuota[]> {
+  const clients = authorizations.flatMap((one) => (one.kind === 'authorized' ? [one.client] : []));
+  const limits = clients.length === 0 ? [] : await checkPlans(tx, clients, { waiting });
+  let next = 0;
+  return authorizations.map((one) => {
+    if (one.kind !== 'authorized') return one;
+    const limit = limits[next++];
+    if (limit === 'busy') return quotaBusy;
+    return limit ? refusal(one.request, one.client, quotaRefusal(limit)) : one;
+  });
+}
+
+export const quotaRefusal = ({ limitType, limit, resetsAt, description }: LimitReached): TokenError =>
+  new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });

@@ -1,7 +1,9 @@
 /** The result for one request, made in the transaction: its audit record, and the response to send after the commit. */
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { TokenError } from '../../../kernel/fail.ts';
-import type { IssuedToken } from '../grant.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
+import type { VerifiedProof } from '../clients/verify-credential.ts';
+import type { Grant, IssuedToken } from '../grant.ts';
 import type { AgentStatus } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
 
@@ -54,3 +56,18 @@ export function refusalBy(error: unknown, request: RefusedRequest, client: Agent
   if (!(error instanceof TokenError)) throw error;
   return refusal(request, client, error);
 }
+
+/** After the commit: the token, or the refusal as a TokenError. */
+export async function respond(
+  { grant, proof }: { readonly grant: Grant; readonly proof: VerifiedProof },
+  { response, metricScope }: Decision,
+  metrics: Metrics,
+): Promise<IssuedToken> {
+  const issued = await response;
+  metrics.count('service_tokens_issued_total', { scope: metricScope });
+  grant.onIssued?.(proof);
+  return withTokenType(grant, issued);
+}
+
+export const withTokenType = ({ issuedTokenType }: Grant, issued: IssuedToken): IssuedToken =>
+  issuedTokenType === undefined ? issued : { ...issued, issued_token_type: issuedTokenType };

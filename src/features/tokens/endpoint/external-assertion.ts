@@ -5,8 +5,8 @@
 
 import type { TokenDeps } from '../feature.ts';
 import type { ExternalClientAssertion, IssuedToken, Mint } from '../grant.ts';
+import { withTokenType } from './decision.ts';
 import type { ParsedRequest } from './parse.ts';
-import { withTokenType } from './respond.ts';
 
 export function createExternalIssue(
   { externalAssertions, issuer }: TokenDeps,

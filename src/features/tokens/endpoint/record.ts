@@ -2,9 +2,8 @@
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { Ledger } from '../../../kernel/ledger.ts';
 import type { DraftToken } from '../draft-token.ts';
-import type { Authorized } from './authorize.ts';
+import type { Authorized, WithinQuota } from './authorize.ts';
 import { type Decision, refusalBy } from './decision.ts';
-import type { WithinQuota } from './quota.ts';
 
 export type Recorded = Exclude<WithinQuota, Authorized>;
 

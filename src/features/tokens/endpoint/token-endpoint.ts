@@ -9,15 +9,13 @@ import type { TokenDeps } from '../feature.ts';
 import type { Grant, IssuedToken, Mint } from '../grant.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import { createAuthentication } from './authenticate.ts';
-import { type AuthenticatedRequest, authorize } from './authorize.ts';
+import { type AuthenticatedRequest, applyQuota, authorize } from './authorize.ts';
+import { respond } from './decision.ts';
 import { createExternalIssue } from './external-assertion.ts';
 import { createIssueQueues, type IssueBatch } from './issue-queues.ts';
 import { lockClients } from './lock-clients.ts';
 import { createRequestParser, type TokenHttpRequest } from './parse.ts';
-import { applyQuota } from './quota.ts';
-import { countAgainstClient } from './rate-limit.ts';
 import { record } from './record.ts';
-import { respond } from './respond.ts';
 
 export interface TokenEndpoint {
   issue(request: TokenHttpRequest): Promise<IssuedToken>;
@@ -72,7 +70,9 @@ export function createTokenEndpoint(
       const proof = await authenticate(parsed);
       // Before it counts, and before any other work.
       if (queues.isOverloaded(proof.organizationId)) throw new Overloaded();
-      await countAgainstClient(parsed, proof);
+      // Not before: a client id is public, so counting against it would let anyone lock the client out. A request counts once.
+      const { agentId, organizationId, rateLimitPerMinute } = proof;
+      await parsed.countAgainst({ clientId: agentId, organizationId, rateLimitPerMinute });
       // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
       const request = { ...parsed, proof: { ...proof } };
       const result = await queues.issue(request);
