@@ -26,7 +26,6 @@ export const agentsPage = definePage({
       search: { register: '1' },
     },
   ],
-  load: () => import('./list/AgentsPage.tsx').then(({ AgentsPage }) => AgentsPage),
 });
 
 export const agentTabs = ['identity', 'credentials', 'access', 'delegations', 'activity'] as const;
@@ -49,7 +48,4 @@ export const agentPage = definePage({
     from: text(),
     to: text(),
   },
-  load: () => import('./agent/AgentPage.tsx').then(({ AgentPage }) => AgentPage),
 });
-
-export const pages = [agentsPage, agentPage];

@@ -28,7 +28,4 @@ export const marketplacePage = definePage({
       search: { view: 'own', create: '1' },
     },
   ],
-  load: () => import('./MarketplacePage.tsx').then(({ MarketplacePage }) => MarketplacePage),
 });
-
-export const pages = [marketplacePage];

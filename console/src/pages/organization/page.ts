@@ -35,7 +35,6 @@ export const organizationPage = definePage({
       search: { tab: 'people', add: '1' },
     },
   ],
-  load: () => import('./OrganizationPage.tsx').then(({ OrganizationPage }) => OrganizationPage),
 });
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
@@ -62,7 +61,4 @@ export const organizationsPage = definePage({
       search: { create: '1' },
     },
   ],
-  load: () => import('./instance/OrganizationsPage.tsx').then(({ OrganizationsPage }) => OrganizationsPage),
 });
-
-export const pages = [organizationPage, organizationsPage];

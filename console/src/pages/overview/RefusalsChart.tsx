@@ -1,6 +1,7 @@
 import type { OverviewRefusals } from '../../api/generated.ts';
 import { useGoTo } from '../../app/navigation.tsx';
-import { type ChartRow, ChartWithTable } from '../../components/ChartWithTable.tsx';
+import type { ChartRow } from '../../components/Chart.tsx';
+import { ChartWithTable } from '../../components/ChartWithTable.tsx';
 import { visibleText } from '../../components/TenantText.tsx';
 import { TruncationNote } from './TruncationNote.tsx';
 

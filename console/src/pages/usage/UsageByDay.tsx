@@ -1,7 +1,8 @@
 import { SimpleGrid } from '@mantine/core';
 import type { Usage } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
-import { type ChartRow, type ChartSeries, ChartWithTable } from '../../components/ChartWithTable.tsx';
+import type { ChartRow } from '../../components/Chart.tsx';
+import { ChartWithTable } from '../../components/ChartWithTable.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { type Metric, metricLabels } from './metrics.ts';
@@ -27,7 +28,7 @@ export function UsageByDay({ period }: { readonly period: Period }) {
           title={title}
           rows={metrics.some((metric) => usage.totals[metric]) ? rows : []}
           x={{ key: 'date', label: 'Day (UTC)' }}
-          series={metrics.map((metric): ChartSeries => ({ key: metric, label: metricLabels[metric] }))}
+          series={metrics.map((metric) => ({ key: metric, label: metricLabels[metric] }))}
           emptyText={`No ${title.toLowerCase()} in this time`}
         />
       ))}
