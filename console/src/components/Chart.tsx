@@ -5,7 +5,7 @@ import classes from './Chart.module.css';
 
 export type ChartRow = Readonly<Record<string, string | number>>;
 
-export interface ChartSeries {
+interface ChartSeries {
   /** The key of a number in each row. */
   readonly key: string;
   readonly label: string;

@@ -22,12 +22,10 @@ export function ChartWithTable(props: ChartWithTableProps) {
   const [view, setView] = useState('Chart');
   const columns = [
     {
-      id: x.key,
       header: x.label,
       cell: (row: ChartRow) => x.format?.(String(row[x.key])) ?? String(row[x.key]),
     },
     ...series.map(({ key, label }) => ({
-      id: key,
       header: label,
       align: 'right' as const,
       cell: (row: ChartRow) => Number(row[key] ?? 0).toLocaleString('en'),

@@ -3,7 +3,6 @@ import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch, usePathParam } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { BackLink } from '../../components/BackLink.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
@@ -18,7 +17,7 @@ import { Scopes } from './Scopes.tsx';
 import { Shares } from './Shares.tsx';
 import { Verification } from './Verification.tsx';
 
-const back = <BackLink to="/apis">All APIs</BackLink>;
+const back = { to: '/apis', label: 'All APIs' };
 const tabLabels: Readonly<Record<(typeof apiTabs)[number], string>> = {
   scopes: 'Scopes',
   holders: 'Holders',
@@ -36,7 +35,7 @@ export function ApiPage(): ReactNode {
   if (!resource)
     return (
       <>
-        <PageTitle title="API" above={back} />
+        <PageTitle title="API" back={back} />
         {error ? (
           <ErrorState error={error} onRetry={() => void refetch()} />
         ) : (
@@ -52,7 +51,7 @@ export function ApiPage(): ReactNode {
     <>
       <PageTitle
         title={<TenantText text={resource.name} />}
-        above={back}
+        back={back}
         description={resource.description && <TenantText text={resource.description} multiline />}
         actions={<ApiActions resource={resource} ownership={ownership} mayChange={mayChange} />}
       />

@@ -1,17 +1,16 @@
 import { Button, Group, Stack } from '@mantine/core';
-import type { ReactNode } from 'react';
 import type { AuditEvent } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { personNameOf } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import classes from './Audit.module.css';
 import { actorIdOf } from './live-filter.ts';
 
 /** The agent that acted, where it is another than the one that the event is about. */
@@ -20,7 +19,7 @@ export const actorOf = (event: AuditEvent): string | undefined => {
   return actorId === event.agentId ? undefined : actorId;
 };
 
-export interface EventDetailProps {
+interface EventDetailProps {
   readonly eventId: string;
   /** Absent when it is on another page. */
   readonly event: AuditEvent | undefined;
@@ -61,34 +60,18 @@ export function EventDetail({ eventId, event: listed, onSearch }: EventDetailPro
     });
   return (
     <Stack gap="sm">
-      <dl className={classes.facts}>
-        <Fact name="Time">{exactTime(event.timestamp)}</Fact>
-        <Fact name="Outcome">
-          <StatusBadge status={event.outcome} />
-        </Fact>
-        <Fact name="Agent">
-          <AgentName agentId={event.agentId} />
-        </Fact>
-        {person !== undefined && (
-          <Fact name="Person">
-            <TenantText text={person} />
-          </Fact>
-        )}
-        {actorId && (
-          <Fact name="By">
-            <AgentName agentId={actorId} />
-          </Fact>
-        )}
-        <Fact name="Address">
-          <TenantText text={event.ipAddress} />
-        </Fact>
-        <Fact name="User agent">
-          <TenantText text={event.userAgent} multiline />
-        </Fact>
-        <Fact name="Event id">
-          <code>{event.eventId}</code>
-        </Fact>
-      </dl>
+      <Facts
+        facts={{
+          Time: exactTime(event.timestamp),
+          Outcome: <StatusBadge status={event.outcome} />,
+          Agent: <AgentName agentId={event.agentId} />,
+          Person: person !== undefined && <TenantText text={person} />,
+          By: actorId && <AgentName agentId={actorId} />,
+          Address: <TenantText text={event.ipAddress} />,
+          'User agent': <TenantText text={event.userAgent} multiline />,
+          'Event id': <code>{event.eventId}</code>,
+        }}
+      />
       <Group gap="xs">
         <Button variant="default" onClick={showAround}>
           Around this event
@@ -103,14 +86,5 @@ export function EventDetail({ eventId, event: listed, onSearch }: EventDetailPro
       </Group>
       <JsonView value={event} label="The event as JSON" />
     </Stack>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

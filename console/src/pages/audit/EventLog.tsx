@@ -11,10 +11,10 @@ import { ActorName } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { actorOf, EventDetail } from './EventDetail.tsx';
@@ -28,9 +28,8 @@ const limit = 50;
 const maxTail = 500;
 
 const columns: readonly Column<AuditEvent>[] = [
-  { id: 'time', header: 'Time', width: '8rem', cell: ({ timestamp }) => <RelativeTime time={timestamp} /> },
+  timeColumn('Time', ({ timestamp }) => timestamp),
   {
-    id: 'action',
     header: 'Action',
     cell: ({ action }) => (
       <code>
@@ -39,15 +38,13 @@ const columns: readonly Column<AuditEvent>[] = [
     ),
   },
   {
-    id: 'outcome',
     header: 'Outcome',
     width: '6rem',
     cell: ({ outcome }) => <StatusBadge status={outcome} />,
   },
-  { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
-  { id: 'actor', header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
+  { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+  { header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
   {
-    id: 'address',
     header: 'Address',
     width: '9rem',
     cell: ({ ipAddress }) => <TenantText text={ipAddress} />,

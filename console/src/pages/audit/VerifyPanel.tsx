@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { PageLink, usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import classes from './Audit.module.css';
@@ -11,7 +12,7 @@ import type { Verdict } from './proof/verify.ts';
 import { forget } from './remembered.ts';
 import { useVerification, type VerificationState } from './use-verification.ts';
 
-export interface VerifyPanelProps {
+interface VerifyPanelProps {
   readonly organizationId: string;
   /** False when an operator looks at another organization. */
   readonly isOwn: boolean;
@@ -175,42 +176,26 @@ function BrokenFacts({
         {sequence !== undefined && <b>Position {count(sequence)}: </b>}
         {message}
       </Text>
-      <dl className={classes.facts}>
-        <div>
-          <dt>Code</dt>
-          <dd>
-            <code>{code}</code>
-          </dd>
-        </div>
-        {checkpoint !== undefined && (
-          <div>
-            <dt>Checkpoint</dt>
-            <dd>{count(checkpoint)}</dd>
-          </div>
-        )}
-        {eventId !== undefined && (
-          <div>
-            <dt>Event</dt>
-            <dd>
-              <Anchor
-                component={PageLink}
-                inherit
-                to={auditPage.path}
-                search={{
-                  selected: eventId,
-                  ...(search.organizationId && { organizationId: search.organizationId }),
-                }}
-              >
-                <code>{eventId}</code>
-              </Anchor>
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Before it</dt>
-          <dd>{plural(verdict.checked, 'event')} in order</dd>
-        </div>
-      </dl>
+      <Facts
+        facts={{
+          Code: <code>{code}</code>,
+          Checkpoint: checkpoint !== undefined && count(checkpoint),
+          Event: eventId !== undefined && (
+            <Anchor
+              component={PageLink}
+              inherit
+              to={auditPage.path}
+              search={{
+                selected: eventId,
+                ...(search.organizationId && { organizationId: search.organizationId }),
+              }}
+            >
+              <code>{eventId}</code>
+            </Anchor>
+          ),
+          'Before it': `${plural(verdict.checked, 'event')} in order`,
+        }}
+      />
       {code === 'CHECKPOINT_LOST' && (
         <Group>
           <Button variant="default" onClick={() => forget(organizationId)}>

@@ -31,7 +31,7 @@ export const visibilities = [
 ];
 
 /** What the inputs hold. */
-export interface ListingForm extends Record<string, unknown> {
+interface ListingForm extends Record<string, unknown> {
   agentId: string;
   title: string;
   summary: string;

@@ -3,7 +3,7 @@ import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params
 
 export const operatorScope = 'admin:orgs';
 
-export const organizationTabs = ['members', 'people'] as const;
+const organizationTabs = ['members', 'people'] as const;
 export type OrganizationTab = (typeof organizationTabs)[number];
 
 /** The session's organization; for an operator also another one, by `id`. `role`, `page` and the dialogs belong to the open tab. */

@@ -1,70 +1,33 @@
-import { Paper, Text, Title } from '@mantine/core';
 import type { OverviewExpiringCredentials } from '../../api/generated.ts';
-import { PageLink } from '../../app/navigation.tsx';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { type Column, timeColumn } from '../../components/DataTable.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import classes from './OverviewPage.module.css';
+import { agentColumn, OverviewTable } from './OverviewTable.tsx';
 
 type Credential = OverviewExpiringCredentials['data'][number];
 
 const idStart = 8;
 
 const columns: readonly Column<Credential>[] = [
+  agentColumn('credentials'),
   {
-    id: 'agent',
-    header: 'Agent',
-    cell: ({ agentId, email }) => (
-      <PageLink
-        to="/agents/$agentId"
-        params={{ agentId }}
-        search={{ tab: 'credentials' }}
-        className={classes.link}
-      >
-        <TenantText text={email} />
-      </PageLink>
-    ),
-  },
-  {
-    id: 'credential',
     header: 'Credential',
     cell: ({ name, credentialId }) =>
       name ? <TenantText text={name} /> : <code title={credentialId}>{credentialId.slice(0, idStart)}</code>,
   },
-  {
-    id: 'expires',
-    header: 'Expires',
-    cell: ({ expiresAt }) => <RelativeTime time={expiresAt} />,
-    width: '8rem',
-  },
+  timeColumn('Expires', ({ expiresAt }) => expiresAt),
 ];
 
 export function ExpiringCredentials({ credentials }: { readonly credentials: OverviewExpiringCredentials }) {
   const { data, total } = credentials;
   return (
-    <Paper component="section" aria-label="Expiring credentials">
-      <Title order={2} mb="xs">
-        Credentials that expire within 14 days
-      </Title>
-      {data.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          None.
-        </Text>
-      ) : (
-        <div className={classes.scroll}>
-          <DataTable
-            label="Expiring credentials"
-            rows={data}
-            columns={columns}
-            rowId={({ credentialId }) => credentialId}
-          />
-        </div>
-      )}
-      {total > data.length && (
-        <Text size="xs" c="dimmed" mt={4}>
-          The next {data.length} of {total >= 1_000 ? '1,000 or more' : total.toLocaleString('en')}.
-        </Text>
-      )}
-    </Paper>
+    <OverviewTable
+      title="Credentials that expire within 14 days"
+      label="Expiring credentials"
+      rows={data}
+      columns={columns}
+      rowId={({ credentialId }) => credentialId}
+      total={total}
+      order="next"
+    />
   );
 }

@@ -1,10 +1,11 @@
-import { Paper, Text, Title } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { OverviewFailingWebhook } from '../../api/generated.ts';
 import { PageLink } from '../../app/navigation.tsx';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
+import type { Column } from '../../components/DataTable.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import classes from './OverviewPage.module.css';
+import { OverviewTable } from './OverviewTable.tsx';
 
 /** The server counts no further. */
 const maxCount = 1_000;
@@ -12,7 +13,6 @@ const countText = (count: number): string => (count >= maxCount ? '1,000+' : Str
 
 const columns: readonly Column<OverviewFailingWebhook>[] = [
   {
-    id: 'webhook',
     header: 'Webhook',
     cell: ({ id, name, url }) => (
       <div className={classes.cell}>
@@ -26,7 +26,6 @@ const columns: readonly Column<OverviewFailingWebhook>[] = [
     ),
   },
   {
-    id: 'deliveries',
     header: 'Deliveries',
     cell: ({ failed, deadLetter }) => (
       <div>
@@ -41,7 +40,6 @@ const columns: readonly Column<OverviewFailingWebhook>[] = [
     width: '8rem',
   },
   {
-    id: 'error',
     header: 'Last error',
     cell: ({ lastError, lastFailedAt }) => (
       <div className={classes.cell}>
@@ -61,23 +59,19 @@ export function FailingDeliveries({
   readonly webhooks: readonly OverviewFailingWebhook[] | null;
 }) {
   return (
-    <Paper component="section" aria-label="Failing deliveries">
-      <Title order={2} mb="xs">
-        Webhooks with failing deliveries
-      </Title>
-      {webhooks === null ? (
-        <Text size="sm" c="dimmed">
-          This needs the scope <code>webhooks:read</code>.
-        </Text>
-      ) : webhooks.length === 0 ? (
-        <Text size="sm" c="dimmed">
-          None.
-        </Text>
-      ) : (
-        <div className={classes.scroll}>
-          <DataTable label="Failing deliveries" rows={webhooks} columns={columns} rowId={({ id }) => id} />
-        </div>
-      )}
-    </Paper>
+    <OverviewTable
+      title="Webhooks with failing deliveries"
+      label="Failing deliveries"
+      rows={webhooks ?? []}
+      columns={columns}
+      rowId={({ id }) => id}
+      empty={
+        webhooks === null && (
+          <>
+            This needs the scope <code>webhooks:read</code>.
+          </>
+        )
+      }
+    />
   );
 }

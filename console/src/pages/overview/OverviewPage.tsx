@@ -8,12 +8,11 @@ import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { AuditBadge } from './AuditBadge.tsx';
+import { RefusalsChart, TokensChart } from './Charts.tsx';
 import { ExpiringCredentials } from './ExpiringCredentials.tsx';
 import { FailingDeliveries } from './FailingDeliveries.tsx';
 import { InstanceHints } from './InstanceHints.tsx';
-import { RefusalsChart } from './RefusalsChart.tsx';
 import { StartGuide } from './start/StartGuide.tsx';
-import { TokensChart } from './TokensChart.tsx';
 import { WritingAgents } from './WritingAgents.tsx';
 
 /** The charts move on with the minutes. Events refresh the page earlier. */

@@ -5,7 +5,7 @@ import type { ConditionValues, PolicyValues } from './policy-values.ts';
 import { type Operator, operatorLabels, operators } from './presets.ts';
 import classes from './Trust.module.css';
 
-export interface ConditionsEditorProps {
+interface ConditionsEditorProps {
   readonly form: UseFormReturnType<PolicyValues>;
   /** Claims of the provider. */
   readonly suggestions: readonly string[];

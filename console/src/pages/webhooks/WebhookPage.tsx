@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePathParam } from '../../app/navigation.tsx';
-import { BackLink } from '../../components/BackLink.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
@@ -10,7 +9,7 @@ import { Deliveries } from './deliveries/Deliveries.tsx';
 import { SubscriptionActions } from './SubscriptionActions.tsx';
 import { SubscriptionFacts } from './SubscriptionFacts.tsx';
 
-const back = <BackLink to="/webhooks">All webhooks</BackLink>;
+const back = { to: '/webhooks', label: 'All webhooks' };
 
 /** One subscription: what it sends where, and its deliveries. */
 export function WebhookPage(): ReactNode {
@@ -20,7 +19,7 @@ export function WebhookPage(): ReactNode {
   if (!data)
     return (
       <>
-        <PageTitle title="Webhook" above={back} />
+        <PageTitle title="Webhook" back={back} />
         {error ? (
           <ErrorState error={error} onRetry={() => void refetch()} />
         ) : (
@@ -32,7 +31,7 @@ export function WebhookPage(): ReactNode {
     <>
       <PageTitle
         title={<TenantText text={data.name} />}
-        above={back}
+        back={back}
         actions={<SubscriptionActions subscription={data} />}
       />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}

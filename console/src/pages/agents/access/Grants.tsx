@@ -1,5 +1,6 @@
 /** The grants of an agent: scopes of registered APIs. */
-import { Anchor, Button, Group } from '@mantine/core';
+
+import { Anchor, Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Grant } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -8,12 +9,13 @@ import { useCan } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { RowActions } from '../../../components/RowActions.tsx';
+import { ScopeList } from '../../../components/ScopeList.tsx';
+import { Section } from '../../../components/Section.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
-import { Section } from '../agent/Section.tsx';
 import { agentPage } from '../page.ts';
 import { GrantScopes } from './GrantScopes.tsx';
 import { RemoveGrant } from './RemoveGrant.tsx';
@@ -36,7 +38,6 @@ export function Grants({ agent }: { readonly agent: Agent }) {
   );
   const columns: readonly Column<Grant>[] = [
     {
-      id: 'identifier',
       header: 'API',
       cell: ({ identifier, resourceId }) => (
         <Anchor component={PageLink} to="/apis/$resourceId" params={{ resourceId }} inherit>
@@ -44,36 +45,22 @@ export function Grants({ agent }: { readonly agent: Agent }) {
         </Anchor>
       ),
     },
-    { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
-    { id: 'grantedBy', header: 'Granted by', cell: ({ grantedBy }) => <AgentName agentId={grantedBy} /> },
-    { id: 'updatedAt', header: 'Changed', cell: ({ updatedAt }) => <RelativeTime time={updatedAt} /> },
+    { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+    { header: 'Granted by', cell: ({ grantedBy }) => <AgentName agentId={grantedBy} /> },
+    timeColumn('Changed', ({ updatedAt }) => updatedAt),
     ...(mayWrite
       ? [
           {
-            id: 'actions',
             header: 'Actions',
             width: '11rem',
             cell: (grant: Grant) => (
-              <Group gap="xs" wrap="nowrap">
-                {mayGrant && (
-                  <Button
-                    variant="default"
-                    size="compact-xs"
-                    aria-label={`Change the grant of ${visibleText(grant.identifier)}`}
-                    onClick={() => setOpened({ dialog: 'grant', grant })}
-                  >
-                    Change
-                  </Button>
-                )}
-                <Button
-                  variant="default"
-                  size="compact-xs"
-                  aria-label={`Remove the grant of ${visibleText(grant.identifier)}`}
-                  onClick={() => setOpened({ dialog: 'remove', grant })}
-                >
-                  Remove
-                </Button>
-              </Group>
+              <RowActions
+                nameOf={(label) => `${label} the grant of ${visibleText(grant.identifier)}`}
+                actions={{
+                  Change: mayGrant && (() => setOpened({ dialog: 'grant', grant })),
+                  Remove: () => setOpened({ dialog: 'remove', grant }),
+                }}
+              />
             ),
           },
         ]

@@ -1,43 +1,33 @@
 import type { Agent, Grant } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
+import { ScopeList } from '../../../components/ScopeList.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
 
-export function RemoveGrant({
-  agent,
-  grant,
-  opened,
-  onClose,
-}: {
+interface RemoveGrantProps extends DialogProps {
   readonly agent: Agent;
   readonly grant: Grant | undefined;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const remove = useAction('deleteAgentGrant', { refreshes: ['/agents', '/resources'] });
-  const input = { params: { agentId: agent.agentId, resourceId: grant?.resourceId ?? '' } };
+}
+
+export function RemoveGrant({ agent, grant, opened, onClose }: RemoveGrantProps) {
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened}
       onClose={onClose}
       title="Remove this grant?"
       confirmLabel="Remove grant"
-      onConfirm={async () => {
-        await remove.mutateAsync(input);
-        showDone('Grant removed.');
-      }}
-      extra={<CopyAsCurl operation="deleteAgentGrant" input={input} />}
+      operation="deleteAgentGrant"
+      input={{ params: { agentId: agent.agentId, resourceId: grant?.resourceId ?? '' } }}
+      refreshes={['/agents', '/resources']}
+      doneMessage="Grant removed."
     >
       The agent gets no more tokens for <TenantText text={grant?.identifier} multiline />. Its tokens for that
       API end at once for introspection, and so does the power of delegations that pass these scopes on.{' '}
-      {offlineNote()}
+      {offlineVerificationNote()}
       <div style={{ marginTop: '0.5rem' }}>
         <ScopeList scopes={grant?.scopes ?? []} />
       </div>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }

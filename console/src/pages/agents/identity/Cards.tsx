@@ -1,4 +1,5 @@
 /** The agent's card in each format. Signatures are checked here, in the browser, with the published keys. */
+
 import { Alert, Badge, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,7 +10,8 @@ import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
-import { Section } from '../agent/Section.tsx';
+import { QueryState } from '../../../components/QueryState.tsx';
+import { Section } from '../../../components/Section.tsx';
 import { CardVerdict } from './CardVerdict.tsx';
 import { type InstanceDocument, type SignedFormat, verifyCard } from './verify-card.ts';
 import { canVerify } from './verify-jws.ts';
@@ -115,24 +117,25 @@ function SignedCard({
 }
 
 function PlainCard({ agentId, updatedAt }: { readonly agentId: string; readonly updatedAt: string }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['plainCard', agentId, updatedAt],
     queryFn: ({ signal }) => call('getAgentCard', { params: { agentId } }, { signal }),
   });
-  if (error)
-    return <ErrorState error={error} title="The card could not be loaded" onRetry={() => void refetch()} />;
-  if (!data) return <LoadingState label="Loading the card" rows={3} />;
   return (
-    <>
-      <Group gap="xs">
-        <Badge color="gray" tt="none">
-          Not signed
-        </Badge>
-        <Text size="sm">
-          The plain card has no signature. Use one of the others to prove who the agent is.
-        </Text>
-      </Group>
-      <JsonView value={data} label="Card as published" maxHeight={360} />
-    </>
+    <QueryState query={query} label="Loading the card" rows={3} errorTitle="The card could not be loaded">
+      {(card) => (
+        <>
+          <Group gap="xs">
+            <Badge color="gray" tt="none">
+              Not signed
+            </Badge>
+            <Text size="sm">
+              The plain card has no signature. Use one of the others to prove who the agent is.
+            </Text>
+          </Group>
+          <JsonView value={card} label="Card as published" maxHeight={360} />
+        </>
+      )}
+    </QueryState>
   );
 }

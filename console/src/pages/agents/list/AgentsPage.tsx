@@ -5,11 +5,10 @@ import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
 import { agentStatuses, agentTypes, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
 import { RegisterAgent } from '../form/RegisterAgent.tsx';
@@ -41,7 +40,6 @@ const filters: readonly Filter[] = [
 
 const columns: readonly Column<Agent>[] = [
   {
-    id: 'email',
     header: 'Agent',
     cell: ({ agentId, email }) => (
       <Anchor component={PageLink} to="/agents/$agentId" params={{ agentId }} inherit>
@@ -49,22 +47,16 @@ const columns: readonly Column<Agent>[] = [
       </Anchor>
     ),
   },
-  { id: 'status', header: 'Status', width: '8.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
-  { id: 'agentType', header: 'Type', width: '7.5rem', cell: ({ agentType }) => agentType },
-  { id: 'deploymentEnv', header: 'Environment', width: '8rem', cell: ({ deploymentEnv }) => deploymentEnv },
-  { id: 'owner', header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
-  { id: 'version', header: 'Version', width: '7rem', cell: ({ version }) => <TenantText text={version} /> },
-  {
-    id: 'createdAt',
-    header: 'Registered',
-    width: '8.5rem',
-    cell: ({ createdAt }) => <RelativeTime time={createdAt} />,
-  },
+  statusColumn('8.5rem'),
+  { header: 'Type', width: '7.5rem', cell: ({ agentType }) => agentType },
+  { header: 'Environment', width: '8rem', cell: ({ deploymentEnv }) => deploymentEnv },
+  { header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
+  { header: 'Version', width: '7rem', cell: ({ version }) => <TenantText text={version} /> },
+  timeColumn('Registered', ({ createdAt }) => createdAt),
 ];
 
 /** An operator sees the agents of all organizations. */
 const organizationColumn: Column<Agent> = {
-  id: 'organizationId',
   header: 'Organization',
   width: '7.5rem',
   cell: ({ organizationId }) => <code title={organizationId}>{organizationId.slice(0, idStart)}</code>,

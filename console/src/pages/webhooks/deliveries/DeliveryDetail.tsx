@@ -12,7 +12,7 @@ import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { Attempts } from './Attempts.tsx';
 import { count, statusLabels } from './delivery-words.ts';
 
-export interface DeliveryDetailProps {
+interface DeliveryDetailProps {
   readonly webhookId: string;
   readonly deliveryId: string;
   /** From the list, which stays current. Absent when the delivery is on another page. */
@@ -36,14 +36,8 @@ export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: Delive
     ) : (
       <LoadingState label="Loading delivery" rows={4} />
     );
-  const sendAgain = async () => {
-    try {
-      await replay.mutateAsync({ params });
-      showDone('The delivery is sent again');
-    } catch (failure) {
-      showError(failure);
-    }
-  };
+  const sendAgain = () =>
+    replay.mutateAsync({ params }).then(() => showDone('The delivery is sent again'), showError);
   return (
     <Stack gap="sm">
       <Group gap="xs">
