@@ -1,6 +1,7 @@
 import { definePage } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
-import { agentStatuses, agentTypes, deploymentEnvs } from './form/agent-form.ts';
+import { agentTypes } from '../../components/agent-types.ts';
+import { agentStatuses, deploymentEnvs } from './form/agent-form.ts';
 
 export const agentsPage = definePage({
   path: '/agents',

@@ -6,7 +6,7 @@ import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { offlineVerificationNote } from '../../components/offline-verification.ts';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
@@ -34,20 +34,12 @@ export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) 
       <CopyAsCurl operation="getResource" input={{ params: { resourceId } }} />
       {mayChange && (
         <>
-          <Button
-            variant="default"
-            leftSection={<Icon name="trash" size={14} />}
-            onClick={() => setOpen('delete')}
-          >
+          <IconButton variant="default" icon="trash" onClick={() => setOpen('delete')}>
             Delete
-          </Button>
-          <Button
-            variant="default"
-            leftSection={<Icon name="edit" size={14} />}
-            onClick={() => setOpen('edit')}
-          >
+          </IconButton>
+          <IconButton variant="default" icon="edit" onClick={() => setOpen('edit')}>
             Edit
-          </Button>
+          </IconButton>
         </>
       )}
       {mayLeave && (
@@ -56,9 +48,9 @@ export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) 
         </Button>
       )}
       {mayGrant && (
-        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ grant: true })}>
+        <IconButton icon="plus" onClick={() => setSearch({ grant: true })}>
           Grant to an agent
-        </Button>
+        </IconButton>
       )}
       {open === 'edit' && <ApiDialog resource={resource} onClose={close} />}
       {open === 'delete' && <DeleteDialog resource={resource} onClose={close} />}

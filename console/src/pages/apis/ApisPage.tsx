@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Text } from '@mantine/core';
+import { Anchor, Badge, Text } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import type { Resource } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -9,7 +9,7 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { ScopeList } from '../../components/ScopeList.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
@@ -74,9 +74,9 @@ export function ApisPage(): ReactNode {
   const columns = useMemo(() => columnsFor(session), [session]);
   const open = (resourceId: string) => goTo({ to: '/apis/$resourceId', params: { resourceId } });
   const register = mayWrite && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Register an API
-    </Button>
+    </IconButton>
   );
   return (
     <>

@@ -1,4 +1,4 @@
-import { Button, Group, List, Stack, Text } from '@mantine/core';
+import { Group, List, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ListedResourceShare, Resource } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RowActions } from '../../components/RowActions.tsx';
 import { ScopeList } from '../../components/ScopeList.tsx';
@@ -77,9 +77,9 @@ export function Shares({ resource }: { readonly resource: Resource }) {
   const columns = useMemo(() => columnsFor(setOpen), []);
   const close = () => setOpen(undefined);
   const shareButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpen({ dialog: 'new' })}>
+    <IconButton icon="plus" onClick={() => setOpen({ dialog: 'new' })}>
       Share with an organization
-    </Button>
+    </IconButton>
   );
   return (
     <>

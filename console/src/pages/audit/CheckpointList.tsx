@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import type { AuditCheckpoint } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -8,7 +8,7 @@ import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { downloadText } from '../../components/download.ts';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { auditPage } from './page.ts';
@@ -94,9 +94,9 @@ function CheckpointDetail({ checkpoint }: { readonly checkpoint: AuditCheckpoint
   return (
     <Stack gap="sm">
       <Group>
-        <Button
+        <IconButton
           variant="default"
-          leftSection={<Icon name="download" size={14} />}
+          icon="download"
           onClick={() =>
             downloadText(
               `checkpoint-${checkpoint.number}.json`,
@@ -106,7 +106,7 @@ function CheckpointDetail({ checkpoint }: { readonly checkpoint: AuditCheckpoint
           }
         >
           Download
-        </Button>
+        </IconButton>
       </Group>
       <Text size="xs" c="dimmed">
         <code>countersign audit verify --checkpoint checkpoint-{checkpoint.number}.json</code> fails unless

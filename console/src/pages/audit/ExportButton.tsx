@@ -1,7 +1,6 @@
-import { Button } from '@mantine/core';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { useDownload } from '../../components/download.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 
 /** Downloads the log with its evidence, as `countersign audit verify` reads it. */
@@ -15,14 +14,9 @@ export function ExportButton({ organizationId }: { readonly organizationId: stri
     );
   return (
     <>
-      <Button
-        variant="default"
-        leftSection={<Icon name="download" size={14} />}
-        onClick={() => void save()}
-        loading={busy !== undefined}
-      >
+      <IconButton variant="default" icon="download" onClick={() => void save()} loading={busy !== undefined}>
         Export
-      </Button>
+      </IconButton>
       <CopyAsCurl operation="exportAudit" input={input} label="Copy export as curl" />
     </>
   );

@@ -5,6 +5,7 @@ import { useSession } from '../../app/session-context.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import classes from './Audit.module.css';
 import { auditPage } from './page.ts';
@@ -50,9 +51,9 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
               Cancel
             </Button>
           ) : (
-            <Button leftSection={<Icon name="compliance" size={14} />} onClick={() => start(demonstrate)}>
+            <IconButton icon="compliance" onClick={() => start(demonstrate)}>
               {state.step === 'idle' ? 'Verify in this browser' : 'Verify again'}
-            </Button>
+            </IconButton>
           )}
         </Group>
       </div>

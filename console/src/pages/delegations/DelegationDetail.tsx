@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Text, Timeline } from '@mantine/core';
+import { Anchor, Group, Stack, Text, Timeline } from '@mantine/core';
 import { useState } from 'react';
 import type { DelegationWithLinks } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -8,6 +8,7 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
@@ -61,13 +62,9 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
       />
       <Group gap="xs">
         {mayRevoke && isActive && (
-          <Button
-            variant="default"
-            leftSection={<Icon name="close" size={14} />}
-            onClick={() => setRevoking(true)}
-          >
+          <IconButton variant="default" icon="close" onClick={() => setRevoking(true)}>
             Revoke
-          </Button>
+          </IconButton>
         )}
         <CopyAsCurl operation="getDelegation" input={{ params: { chainId } }} />
       </Group>

@@ -11,6 +11,7 @@ import { statusColumn } from '../../components/DataTable.tsx';
 import { DetailPane } from '../../components/DetailPane.tsx';
 import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
@@ -118,12 +119,9 @@ export function DelegationsPage() {
           <>
             <CopyAsCurl operation="listDelegations" input={{ query: { ...query, page, limit: 20 } }} />
             {mayDelegate && (
-              <Button
-                leftSection={<Icon name="plus" size={14} />}
-                onClick={() => setSearch({ delegate: true })}
-              >
+              <IconButton icon="plus" onClick={() => setSearch({ delegate: true })}>
                 Delegate
-              </Button>
+              </IconButton>
             )}
           </>
         }

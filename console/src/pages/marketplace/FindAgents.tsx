@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import type { PageSearch } from '../../app/page.ts';
+import { agentTypes } from '../../components/agent-types.ts';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
@@ -11,7 +12,6 @@ import { ListPage } from '../../components/ListPage.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingFacts, ListingHeading, Publisher, VerifiedBadge } from './ListingFacts.tsx';
-import { agentTypes } from './listing.ts';
 import classes from './Marketplace.module.css';
 import type { marketplacePage } from './page.ts';
 

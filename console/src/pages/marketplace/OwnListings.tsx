@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
@@ -6,7 +6,7 @@ import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../components/DataTable.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -42,9 +42,9 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
   const query = { status, page };
   const listings = useApi('listListings', { query }, { keepPrevious: true });
   const create = can('agents:write') && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => onSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => onSearch({ create: true })}>
       List an agent
-    </Button>
+    </IconButton>
   );
   return (
     <>

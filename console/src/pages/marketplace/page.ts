@@ -1,6 +1,7 @@
 import { definePage } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
-import { agentTypes, listingStatuses } from './listing.ts';
+import { agentTypes } from '../../components/agent-types.ts';
+import { listingStatuses } from './listing.ts';
 
 export const views = ['find', 'own'] as const;
 

@@ -1,6 +1,6 @@
 /** One organization: its name and plan, its members, and the people who sign in to the console. */
 
-import { Button, Group, Paper, Tabs } from '@mantine/core';
+import { Group, Paper, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Organization } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -9,7 +9,7 @@ import { useSession } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
@@ -43,13 +43,9 @@ export function OrganizationPage(): ReactNode {
           data && (
             <Group gap="xs">
               <CopyAsCurl operation="getOrganization" input={input} />
-              <Button
-                variant="default"
-                leftSection={<Icon name="edit" size={14} />}
-                onClick={() => setSearch({ rename: true })}
-              >
+              <IconButton variant="default" icon="edit" onClick={() => setSearch({ rename: true })}>
                 Rename
-              </Button>
+              </IconButton>
             </Group>
           )
         }

@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import type { OverviewFailingWebhook } from '../../api/generated.ts';
 import { PageLink } from '../../app/navigation.tsx';
 import type { Column } from '../../components/DataTable.tsx';
@@ -16,9 +16,9 @@ const columns: readonly Column<OverviewFailingWebhook>[] = [
     header: 'Webhook',
     cell: ({ id, name, url }) => (
       <div className={classes.cell}>
-        <PageLink to="/webhooks/$webhookId" params={{ webhookId: id }} className={classes.link}>
+        <Anchor component={PageLink} to="/webhooks/$webhookId" params={{ webhookId: id }} inherit>
           <TenantText text={name} />
-        </PageLink>
+        </Anchor>
         <Text size="xs" c="dimmed" component="div">
           <TenantText text={url} />
         </Text>

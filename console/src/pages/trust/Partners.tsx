@@ -13,7 +13,7 @@ import { Facts } from '../../components/Facts.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { useFrozen } from '../../components/frozen.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -92,20 +92,12 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
       <Group gap="xs">
         {mayManage && (
           <>
-            <Button
-              variant="default"
-              leftSection={<Icon name="edit" size={14} />}
-              onClick={() => setDialog('edit')}
-            >
+            <IconButton variant="default" icon="edit" onClick={() => setDialog('edit')}>
               Edit
-            </Button>
-            <Button
-              variant="default"
-              leftSection={<Icon name="trash" size={14} />}
-              onClick={() => setDialog('remove')}
-            >
+            </IconButton>
+            <IconButton variant="default" icon="trash" onClick={() => setDialog('remove')}>
               Remove
-            </Button>
+            </IconButton>
           </>
         )}
         <CopyAsCurl operation="getPartner" input={{ params: { id } }} />

@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { useFrozen } from '../../components/frozen.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
@@ -109,13 +109,9 @@ function Actions({ policy, onGone }: ActionsProps) {
     <Group gap="xs">
       {can('agents:write') && (
         <>
-          <Button
-            variant="default"
-            leftSection={<Icon name="edit" size={14} />}
-            onClick={() => setDialog('edit')}
-          >
+          <IconButton variant="default" icon="edit" onClick={() => setDialog('edit')}>
             Edit
-          </Button>
+          </IconButton>
           <Button
             variant="default"
             loading={change.isPending}
@@ -126,13 +122,9 @@ function Actions({ policy, onGone }: ActionsProps) {
           {!isActive && (
             <CopyAsCurl operation="updateTrustPolicy" input={enabling} label="Copy enabling as curl" />
           )}
-          <Button
-            variant="default"
-            leftSection={<Icon name="trash" size={14} />}
-            onClick={() => setDialog('delete')}
-          >
+          <IconButton variant="default" icon="trash" onClick={() => setDialog('delete')}>
             Delete
-          </Button>
+          </IconButton>
         </>
       )}
       <CopyAsCurl operation="getTrustPolicy" input={{ params: { policyId } }} />

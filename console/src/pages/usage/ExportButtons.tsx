@@ -1,7 +1,6 @@
-import { Button } from '@mantine/core';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { useDownload } from '../../components/download.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showError } from '../../components/notices.tsx';
 import type { Period } from './period.ts';
 
@@ -12,17 +11,17 @@ export function ExportButtons({ period }: { readonly period: Period }) {
   const { busy, download } = useDownload();
   const nameOf = (format: string) => `usage-${period.from}-${period.to}.${format}`;
   const buttons = formats.map((format) => (
-    <Button
+    <IconButton
       key={format}
       variant="default"
-      leftSection={<Icon name="download" size={14} />}
+      icon="download"
       loading={busy === nameOf(format)}
       onClick={() =>
         void download('exportUsage', { query: { ...period, format } }, nameOf(format)).catch(showError)
       }
     >
       Export {format.toUpperCase()}
-    </Button>
+    </IconButton>
   ));
   return (
     <>

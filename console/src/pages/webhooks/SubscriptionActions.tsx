@@ -8,6 +8,7 @@ import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl, CopyAsCurlItem } from '../../components/CopyAsCurl.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { webhookPage } from './page.ts';
@@ -44,16 +45,12 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
   return (
     <>
       {curl}
-      <Button variant="default" onClick={() => setOpen('edit')} leftSection={<Icon name="edit" size={14} />}>
+      <IconButton variant="default" onClick={() => setOpen('edit')} icon="edit">
         Edit
-      </Button>
-      <Button
-        onClick={() => void sendTest()}
-        loading={test.isPending}
-        leftSection={<Icon name="action" size={14} />}
-      >
+      </IconButton>
+      <IconButton onClick={() => void sendTest()} loading={test.isPending} icon="action">
         Send test
-      </Button>
+      </IconButton>
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<Icon name="down" size={14} />}>

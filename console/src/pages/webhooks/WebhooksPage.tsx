@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -9,7 +9,7 @@ import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { describeEvents } from './event-groups.ts';
@@ -68,9 +68,9 @@ export function WebhooksPage(): ReactNode {
     [query, search],
   );
   const create = mayWrite && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Subscribe to events
-    </Button>
+    </IconButton>
   );
   return (
     <>

@@ -1,6 +1,6 @@
 /** The grants of an agent: scopes of registered APIs. */
 
-import { Anchor, Button } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Grant } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -10,7 +10,7 @@ import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { RowActions } from '../../../components/RowActions.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
@@ -32,9 +32,9 @@ export function Grants({ agent }: { readonly agent: Agent }) {
   const grants = useApi('listAgentGrants', input, { keepPrevious: true });
   const mayGrant = mayWrite && agent.status !== 'decommissioned';
   const grantButton = mayGrant && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpened({ dialog: 'grant' })}>
+    <IconButton icon="plus" onClick={() => setOpened({ dialog: 'grant' })}>
       Grant scopes
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Grant>[] = [
     {

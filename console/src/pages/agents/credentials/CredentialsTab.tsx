@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Credential } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -10,7 +10,7 @@ import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { useLast } from '../../../components/frozen.ts';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
@@ -84,13 +84,9 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
   const use = isActive ? credentialUseOf(all) : 'unknown';
   if ((use === 'none') !== isWaiting) setIsWaiting(use === 'none');
   const createButton = mayWrite && (
-    <Button
-      leftSection={<Icon name="plus" size={14} />}
-      onClick={() => setOpened({ dialog: 'create' })}
-      disabled={!isActive}
-    >
+    <IconButton icon="plus" onClick={() => setOpened({ dialog: 'create' })} disabled={!isActive}>
       New credential
-    </Button>
+    </IconButton>
   );
   const actionColumn: Column<Credential> = {
     header: 'Actions',

@@ -1,16 +1,17 @@
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor, Group } from '@mantine/core';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
+import { agentTypes } from '../../../components/agent-types.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { agentStatuses, agentTypes, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
+import { agentStatuses, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
 import { RegisterAgent } from '../form/RegisterAgent.tsx';
 import { agentsPage } from '../page.ts';
 
@@ -73,9 +74,9 @@ export function AgentsPage() {
   const agents = useApi('listAgents', input, { keepPrevious: true });
   const mayRegister = can('agents:write');
   const registerButton = mayRegister && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ register: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ register: true })}>
       Register agent
-    </Button>
+    </IconButton>
   );
   return (
     <>

@@ -11,7 +11,7 @@ import type { Column } from '../../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
@@ -44,9 +44,9 @@ export function OrganizationsPage(): ReactNode {
   const configured = useFrozen(byId(search.configure), search.configure);
   const suspended = useFrozen(byId(suspending), suspending);
   const createButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Create organization
-    </Button>
+    </IconButton>
   );
   return (
     <>

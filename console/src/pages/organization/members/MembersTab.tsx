@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Membership, Organization } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -10,7 +9,7 @@ import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { RowActions } from '../../../components/RowActions.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
@@ -30,9 +29,9 @@ export function MembersTab({ organization }: { readonly organization: Organizati
   const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
   const members = useApi('listMembers', input, { keepPrevious: true });
   const addButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ add: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ add: true })}>
       Add member
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Membership>[] = [
     { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Organization, Person } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -11,6 +11,7 @@ import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
 import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { RowActions } from '../../../components/RowActions.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
@@ -32,9 +33,9 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
   const people = useApi('listPeople', input, { keepPrevious: true });
   const inviteButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ add: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ add: true })}>
       Invite person
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Person>[] = [
     {

@@ -1,9 +1,9 @@
-import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import type { WebhookDelivery } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
@@ -49,14 +49,14 @@ export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: Delive
       <Outlook delivery={delivery} />
       <Group gap="xs">
         {mayReplay && (
-          <Button
+          <IconButton
             variant="default"
-            leftSection={<Icon name="refresh" size={14} />}
+            icon="refresh"
             onClick={() => void sendAgain()}
             loading={replay.isPending}
           >
             Replay
-          </Button>
+          </IconButton>
         )}
         <CopyAsCurl
           operation={mayReplay ? 'replayWebhookDelivery' : 'getWebhookDelivery'}
