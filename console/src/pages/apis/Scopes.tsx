@@ -23,10 +23,7 @@ export function Scopes({ resource, onHolders }: ScopesProps) {
           </code>
         ),
       },
-      {
-        header: 'Description',
-        cell: ({ description }) => <TenantText text={description} multiline />,
-      },
+      { header: 'Description', cell: ({ description }) => <TenantText text={description} multiline /> },
       {
         header: 'Holders',
         width: '10rem',

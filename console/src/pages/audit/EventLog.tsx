@@ -37,18 +37,10 @@ const columns: readonly Column<AuditEvent>[] = [
       </code>
     ),
   },
-  {
-    header: 'Outcome',
-    width: '6rem',
-    cell: ({ outcome }) => <StatusBadge status={outcome} />,
-  },
+  { header: 'Outcome', width: '6rem', cell: ({ outcome }) => <StatusBadge status={outcome} /> },
   { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
   { header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
-  {
-    header: 'Address',
-    width: '9rem',
-    cell: ({ ipAddress }) => <TenantText text={ipAddress} />,
-  },
+  { header: 'Address', width: '9rem', cell: ({ ipAddress }) => <TenantText text={ipAddress} /> },
 ];
 
 /** Beside the details there is little room. */

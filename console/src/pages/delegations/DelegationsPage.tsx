@@ -27,21 +27,9 @@ const GraphPanel = lazy(() =>
 );
 
 const columns: readonly Column<DelegationChain>[] = [
-  {
-    header: 'Delegator',
-    cell: ({ delegatorId }) => <Name agentId={delegatorId} />,
-    width: '22%',
-  },
-  {
-    header: 'Delegatee',
-    cell: ({ delegateeId }) => <Name agentId={delegateeId} />,
-    width: '22%',
-  },
-  {
-    header: 'Scopes',
-    cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />,
-    width: '14rem',
-  },
+  { header: 'Delegator', cell: ({ delegatorId }) => <Name agentId={delegatorId} />, width: '22%' },
+  { header: 'Delegatee', cell: ({ delegateeId }) => <Name agentId={delegateeId} />, width: '22%' },
+  { header: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />, width: '14rem' },
   { header: 'API', cell: ({ resource }) => <TenantText text={apiOf(resource)} /> },
   { header: 'Depth', cell: ({ depth }) => depth, width: '4rem', align: 'right' },
   statusColumn('6rem'),

@@ -32,16 +32,8 @@ const filters: readonly Filter[] = [
 ];
 
 const columns: readonly Column<Listing>[] = [
-  {
-    header: 'Published by',
-    cell: (listing) => <Publisher listing={listing} />,
-    width: '14rem',
-  },
-  {
-    header: 'Identity',
-    cell: ({ verified }) => <VerifiedBadge verified={verified} />,
-    width: '7rem',
-  },
+  { header: 'Published by', cell: (listing) => <Publisher listing={listing} />, width: '14rem' },
+  { header: 'Identity', cell: ({ verified }) => <VerifiedBadge verified={verified} />, width: '7rem' },
   {
     header: 'Agent, as the publisher describes it',
     cell: (listing) => <TitleAndSummary listing={listing} />,

@@ -6,10 +6,7 @@ type Agent = OverviewWritingAgents['data'][number];
 
 const columns: readonly Column<Agent>[] = [
   agentColumn('access'),
-  {
-    header: 'Scopes',
-    cell: ({ scopes }) => <code>{scopes.join(' ')}</code>,
-  },
+  { header: 'Scopes', cell: ({ scopes }) => <code>{scopes.join(' ')}</code> },
 ];
 
 export function WritingAgents({ agents }: { readonly agents: OverviewWritingAgents }) {

@@ -20,11 +20,7 @@ import classes from './Trust.module.css';
 const columns: readonly Column<TrustPolicy>[] = [
   { header: 'Name', cell: ({ name }) => <Cell text={name} />, width: '20%' },
   { header: 'Provider', cell: ({ provider }) => presets[provider].label, width: '9rem' },
-  {
-    header: 'Subject',
-    cell: ({ subject }) => <Cell text={subject ?? 'by conditions'} />,
-    width: '26%',
-  },
+  { header: 'Subject', cell: ({ subject }) => <Cell text={subject ?? 'by conditions'} />, width: '26%' },
   {
     header: 'Becomes agent',
     cell: ({ agentId }) => (

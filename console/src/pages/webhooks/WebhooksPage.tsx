@@ -30,11 +30,7 @@ const columns: readonly Column<WebhookSubscription>[] = [
   },
   { header: 'URL', cell: ({ url }) => <TenantText text={url} /> },
   { header: 'Events', width: '11rem', cell: ({ events }) => describeEvents(events) },
-  {
-    header: 'Status',
-    width: '12rem',
-    cell: (row) => <SubscriptionStatus subscription={row} />,
-  },
+  { header: 'Status', width: '12rem', cell: (row) => <SubscriptionStatus subscription={row} /> },
   timeColumn('Created', ({ created_at }) => created_at),
 ];
 

@@ -31,11 +31,7 @@ const filters: readonly Filter[] = [
 const columns: readonly Column<AuditEvent>[] = [
   timeColumn('Time', ({ timestamp }) => timestamp),
   { header: 'Action', width: '12rem', cell: ({ action }) => <code>{action}</code> },
-  {
-    header: 'Outcome',
-    width: '6.5rem',
-    cell: ({ outcome }) => <StatusBadge status={outcome} />,
-  },
+  { header: 'Outcome', width: '6.5rem', cell: ({ outcome }) => <StatusBadge status={outcome} /> },
   {
     header: 'By',
     cell: (event) => <ActorName event={event} agentId={String(event.metadata.actorId ?? event.agentId)} />,

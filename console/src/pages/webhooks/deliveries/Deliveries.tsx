@@ -40,16 +40,8 @@ const columns: readonly Column<WebhookDelivery>[] = [
     cell: ({ status }) => <StatusBadge status={status} label={statusLabels[status]} />,
   },
   { header: 'Event', width: '11.5rem', cell: ({ event_type }) => <code>{event_type}</code> },
-  {
-    header: 'Last response',
-    cell: (row) => <TenantText text={resultOf(row.attempts.at(-1))} />,
-  },
-  {
-    header: 'Attempts',
-    width: '5rem',
-    align: 'right',
-    cell: ({ attempt_count }) => attempt_count,
-  },
+  { header: 'Last response', cell: (row) => <TenantText text={resultOf(row.attempts.at(-1))} /> },
+  { header: 'Attempts', width: '5rem', align: 'right', cell: ({ attempt_count }) => attempt_count },
   timeColumn('Next retry', ({ next_retry_at }) => next_retry_at, { width: '7.5rem', fallback: '–' }),
   timeColumn('Created', ({ created_at }) => created_at, { width: '7.5rem' }),
 ];
