@@ -1,5 +1,4 @@
 /** The grants of an agent: scopes of registered APIs. */
-
 import { Anchor } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Grant } from '../../../api/generated.ts';
@@ -7,18 +6,19 @@ import { useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import type { Column } from '../../../components/DataTable.tsx';
-import { timeColumn } from '../../../components/DataTable.tsx';
+import { type Column, timeColumn } from '../../../components/DataTable.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { RowActions } from '../../../components/RowActions.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { Section } from '../../../components/Section.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { agentPage } from '../page.ts';
 import { GrantScopes } from './GrantScopes.tsx';
-import { RemoveGrant } from './RemoveGrant.tsx';
 
 const limit = 20;
 
@@ -106,5 +106,32 @@ export function Grants({ agent }: { readonly agent: Agent }) {
         onClose={() => setOpened(undefined)}
       />
     </Section>
+  );
+}
+
+interface RemoveGrantProps extends DialogProps {
+  readonly agent: Agent;
+  readonly grant: Grant | undefined;
+}
+
+function RemoveGrant({ agent, grant, opened, onClose }: RemoveGrantProps) {
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title="Remove this grant?"
+      confirmLabel="Remove grant"
+      operation="deleteAgentGrant"
+      input={{ params: { agentId: agent.agentId, resourceId: grant?.resourceId ?? '' } }}
+      refreshes={['/agents', '/resources']}
+      doneMessage="Grant removed."
+    >
+      The agent gets no more tokens for <TenantText text={grant?.identifier} multiline />. Its tokens for that
+      API end at once for introspection, and so does the power of delegations that pass these scopes on.{' '}
+      {offlineVerificationNote()}
+      <div style={{ marginTop: '0.5rem' }}>
+        <ScopeList scopes={grant?.scopes ?? []} />
+      </div>
+    </ConfirmDialog>
   );
 }

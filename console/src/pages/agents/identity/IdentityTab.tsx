@@ -30,7 +30,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
               'Scopes of this server': <ScopeList scopes={agent.allowedScopes} />,
               'Requests per minute':
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
-              'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} did={did.data?.id} />,
+              'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,
               Registered: exactTime(agent.createdAt),
               'Last change': exactTime(agent.updatedAt),
             }}
@@ -58,15 +58,9 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
 }
 
 /** The agent's own keys. The document also has those of the instance, which signs the cards. */
-function OwnKeys({
-  document,
-  did,
-}: {
-  readonly document: DidDocument | undefined;
-  readonly did: string | undefined;
-}) {
+function OwnKeys({ document }: { readonly document: DidDocument | undefined }) {
   if (!document) return '…';
-  const own = document.verificationMethod.filter(({ controller }) => controller === did);
+  const own = document.verificationMethod.filter(({ controller }) => controller === document.id);
   if (own.length === 0) return 'none: it authenticates with client secrets or through trust policies';
   return (
     <ScopeList scopes={own.map(({ publicKeyJwk: { kid, kty, crv } }) => `${kid ?? ''} (${crv ?? kty})`)} />
