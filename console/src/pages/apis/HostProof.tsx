@@ -12,13 +12,14 @@ import { TenantText } from '../../components/TenantText.tsx';
 /** A pending API: the text that its host publishes, where, and the button that looks for it. */
 export function HostProof({ resource }: { readonly resource: Resource }) {
   const { resourceId, identifier, verification } = resource;
-  const verify = useAction('verifyResource', { refreshes: ['/resources'] });
+  const verify = useAction('verifyResource', {
+    refreshes: ['/resources'],
+    onSuccess: () => showDone('Host verified'),
+  });
   const isOperator = useCan()('admin:orgs');
   const { hostname, host } = new URL(identifier);
   const proof = `countersign-verification=${verification.token}`;
   const input = { params: { resourceId } };
-  const send = (body: { approve?: boolean }) =>
-    verify.mutate({ ...input, body }, { onSuccess: () => showDone('Host verified') });
   return (
     <Alert
       mb="md"
@@ -44,11 +45,15 @@ export function HostProof({ resource }: { readonly resource: Resource }) {
       </Text>
       {verify.error && <ErrorAlert error={verify.error} mt="sm" />}
       <Group gap="xs" mt="sm">
-        <Button onClick={() => send({})} loading={verify.isPending}>
+        <Button onClick={() => verify.mutate({ ...input, body: {} })} loading={verify.isPending}>
           Verify host
         </Button>
         {isOperator && (
-          <Button variant="default" onClick={() => send({ approve: true })} disabled={verify.isPending}>
+          <Button
+            variant="default"
+            onClick={() => verify.mutate({ ...input, body: { approve: true } })}
+            disabled={verify.isPending}
+          >
             Approve without proof
           </Button>
         )}

@@ -1,7 +1,6 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
 import type { ReceivedShare } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
 import { useSession } from '../../app/session-context.tsx';
@@ -49,19 +48,11 @@ interface OfferProps {
 function Offer({ offer, mayDecide }: OfferProps) {
   const { resourceId, ownerName, ownerSlug, identifier, name, offeredScopes, status, verified } = offer;
   const [declining, setDeclining] = useState(false);
-  const [error, setError] = useState<ApiError>();
-  const refreshes = ['/shares', '/resources'];
-  const accept = useAction('acceptShare', { refreshes });
+  const accept = useAction('acceptShare', {
+    refreshes: ['/shares', '/resources'],
+    onSuccess: () => showDone('Share accepted'),
+  });
   const params = { resourceId };
-  const send = async () => {
-    setError(undefined);
-    try {
-      await accept.mutateAsync({ params });
-      showDone('Share accepted');
-    } catch (failure) {
-      setError(toApiError(failure));
-    }
-  };
   return (
     <Group justify="space-between" align="flex-start">
       <Stack gap={4} maw="44rem">
@@ -80,16 +71,16 @@ function Offer({ offer, mayDecide }: OfferProps) {
           <Text size="sm">{status === 'accepted' ? 'Further scopes:' : 'Scopes:'}</Text>
           <ScopeList scopes={offeredScopes} max={8} />
         </Group>
-        {error && (
+        {accept.error && (
           <Text size="sm" c="red" role="alert">
-            {error.message}
+            {accept.error.message}
           </Text>
         )}
       </Stack>
       {mayDecide ? (
         <Group gap="xs">
           <CopyAsCurl operation="acceptShare" input={{ params }} />
-          <Button size="compact-sm" onClick={() => void send()} loading={accept.isPending}>
+          <Button size="compact-sm" onClick={() => accept.mutate({ params })} loading={accept.isPending}>
             Accept
           </Button>
           {status === 'offered' && (

@@ -32,7 +32,7 @@ const columns: readonly Column<AuditCheckpoint>[] = [
   },
 ];
 
-const operatorFilters: readonly Filter[] = [
+export const operatorFilters: readonly Filter[] = [
   {
     kind: 'text',
     name: 'organizationId',

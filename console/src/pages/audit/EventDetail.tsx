@@ -1,6 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import type { AuditEvent } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import type { PageSearch } from '../../app/page.ts';
 import { personNameOf } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
@@ -12,6 +13,7 @@ import { exactTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { actorIdOf } from './live-filter.ts';
+import type { auditPage } from './page.ts';
 
 /** The agent that acted, where it is another than the one that the event is about. */
 export const actorOf = (event: AuditEvent): string | undefined => {
@@ -23,16 +25,7 @@ interface EventDetailProps {
   readonly eventId: string;
   /** Absent when it is on another page. */
   readonly event: AuditEvent | undefined;
-  readonly onSearch: (changes: {
-    from?: string | undefined;
-    to?: string | undefined;
-    agentId?: string | undefined;
-    actorId?: string | undefined;
-    action?: string | undefined;
-    outcome?: undefined;
-    page?: number;
-    live?: boolean;
-  }) => void;
+  readonly onSearch: (changes: Partial<PageSearch<typeof auditPage>>) => void;
 }
 
 const minuteMs = 60_000;

@@ -17,6 +17,7 @@ import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { operatorFilters } from './CheckpointList.tsx';
 import { actorOf, EventDetail } from './EventDetail.tsx';
 import { matches } from './live-filter.ts';
 import { auditPage } from './page.ts';
@@ -56,17 +57,7 @@ const filtersFor = (isOperator: boolean): readonly Filter[] => [
   { kind: 'agent', name: 'agentId', label: 'Agent' },
   { kind: 'agent', name: 'actorId', label: 'Acted by' },
   { kind: 'time' },
-  ...(isOperator
-    ? [
-        {
-          kind: 'text',
-          name: 'organizationId',
-          label: 'Organization',
-          placeholder: 'Organization id',
-          maxLength: 36,
-        } as const,
-      ]
-    : []),
+  ...(isOperator ? operatorFilters : []),
 ];
 
 const inputOf = ({ page, agentId, actorId, action, outcome, reason, from, to, organizationId }: Search) => ({
