@@ -14,13 +14,14 @@ interface QueryStateProps<Data> {
   /** How many lines to draw while it loads. */
   readonly rows?: number;
   readonly errorTitle?: string;
-  readonly children: (data: Data) => ReactNode;
+  /** Left out where the data is shown elsewhere. */
+  readonly children?: (data: Data) => ReactNode;
 }
 
 /** The data of a query, or the state without data: loading or failed. */
 export function QueryState<Data>({ query, label, rows = 6, errorTitle, children }: QueryStateProps<Data>) {
   const { data, error, refetch } = query;
-  if (data !== undefined) return children(data);
+  if (data !== undefined) return children?.(data);
   if (error) return <ErrorState error={error} title={errorTitle} onRetry={() => void refetch()} />;
   return <LoadingState label={label} rows={rows} />;
 }

@@ -3,9 +3,8 @@ import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch, usePathParam } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiActions } from './ApiActions.tsx';
 import { ApiFacts } from './ApiFacts.tsx';
@@ -31,16 +30,13 @@ export function ApiPage(): ReactNode {
   const session = useSession();
   const can = useCan();
   const [search, setSearch] = usePageSearch(apiPage);
-  const { data: resource, error, refetch } = useApi('getResource', { params: { resourceId } });
+  const query = useApi('getResource', { params: { resourceId } });
+  const resource = query.data;
   if (!resource)
     return (
       <>
         <PageTitle title="API" back={back} />
-        {error ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : (
-          <LoadingState label="Loading API" />
-        )}
+        <QueryState query={query} label="Loading API" />
       </>
     );
   const ownership = ownershipOf(resource, session);

@@ -5,10 +5,9 @@ import type { PageSearch } from '../../app/page.ts';
 import { personNameOf } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -35,12 +34,7 @@ const everything = { agentId: undefined, actorId: undefined, action: undefined, 
 export function EventDetail({ eventId, event: listed, onSearch }: EventDetailProps) {
   const query = useApi('getAuditEvent', { params: { eventId } }, { enabled: !listed });
   const event = listed ?? query.data;
-  if (!event)
-    return query.error ? (
-      <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-    ) : (
-      <LoadingState label="Loading the event" rows={4} />
-    );
+  if (!event) return <QueryState query={query} label="Loading the event" rows={4} />;
   const time = Date.parse(event.timestamp);
   const actorId = actorOf(event);
   const person = personNameOf(event);

@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePathParam } from '../../app/navigation.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { Deliveries } from './deliveries/Deliveries.tsx';
 import { SubscriptionActions } from './SubscriptionActions.tsx';
@@ -15,16 +15,13 @@ const back = { to: '/webhooks', label: 'All webhooks' };
 export function WebhookPage(): ReactNode {
   const id = usePathParam('webhookId');
   // The count of failures changes without an event.
-  const { data, error, refetch } = useApi('getWebhook', { params: { id } }, { refetchInterval: 15_000 });
+  const query = useApi('getWebhook', { params: { id } }, { refetchInterval: 15_000 });
+  const { data, error, refetch } = query;
   if (!data)
     return (
       <>
         <PageTitle title="Webhook" back={back} />
-        {error ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : (
-          <LoadingState label="Loading webhook" />
-        )}
+        <QueryState query={query} label="Loading webhook" />
       </>
     );
   return (

@@ -2,11 +2,10 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import type { WebhookDelivery } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
-import { LoadingState } from '../../../components/LoadingState.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
+import { QueryState } from '../../../components/QueryState.tsx';
 import { exactTime, RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { Attempts } from './Attempts.tsx';
@@ -23,19 +22,14 @@ interface DeliveryDetailProps {
 /** One delivery: its state, the attempts with their responses, the next retry, and the payload. */
 export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: DeliveryDetailProps) {
   const params = { id: webhookId, deliveryId };
-  const { data, error, refetch } = useApi(
+  const query = useApi(
     'getWebhookDelivery',
     { params },
     { enabled: row === undefined, refetchInterval: 5_000 },
   );
   const replay = useAction('replayWebhookDelivery', { refreshes: ['/webhooks'] });
-  const delivery = row ?? data;
-  if (!delivery)
-    return error ? (
-      <ErrorState error={error} onRetry={() => void refetch()} />
-    ) : (
-      <LoadingState label="Loading delivery" rows={4} />
-    );
+  const delivery = row ?? query.data;
+  if (!delivery) return <QueryState query={query} label="Loading delivery" rows={4} />;
   const sendAgain = () =>
     replay.mutateAsync({ params }).then(() => showDone('The delivery is sent again'), showError);
   return (
