@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './Icon.tsx';
 
-export interface IconButtonProps extends ButtonProps {
+interface IconButtonProps extends ButtonProps {
   readonly icon: IconName;
   readonly onClick: () => void;
   readonly children: ReactNode;
