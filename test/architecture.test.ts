@@ -54,6 +54,7 @@ test('each rule of the console finds its violation', () => {
     'console/src/pages/two/TwoPage.tsx: uses code from text',
     'console/src/pages/two/utils.ts: has a name that says nothing',
     'console import cycle: api/request.ts → app/shell.tsx',
+    'console import cycle: pages/one/OnePage.tsx → pages/one/page.ts',
   ]);
 });
 

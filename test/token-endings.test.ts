@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { offlineNote } from '../console/src/components/offline-note.ts';
+import { offlineVerificationNote } from '../console/src/components/offline-verification.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const files = (...patterns: string[]) => globSync(patterns, { cwd: root }).sort();
@@ -60,14 +60,14 @@ describe('sentences about the end of tokens', () => {
     );
     assert.ok(pages.length >= 5, pages.join());
     assert.deepEqual(
-      pages.filter((file) => !/\{offlineNote\(/.test(read(file))),
+      pages.filter((file) => !/\{offlineVerificationNote\(/.test(read(file))),
       [],
     );
     assert.match(
-      offlineNote(),
+      offlineVerificationNote(),
       /offline accepts them until they expire: at most the API's token lifetime later/,
     );
-    assert.match(offlineNote(1_800), /at most 1,800 seconds later/);
+    assert.match(offlineVerificationNote(1_800), /at most 1,800 seconds later/);
   });
 
   it('come in the guides with the time that is left offline', () => {

@@ -1,24 +1,19 @@
-import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
 import { type CommandLineCode, createCommandLineCode } from '../api/session.ts';
 import { CopyButton } from '../components/CopyButton.tsx';
-import { Icon } from '../components/Icon.tsx';
+import { ErrorAlert } from '../components/ErrorAlert.tsx';
+import type { DialogProps } from '../components/FormDialog.tsx';
 import { exactTime } from '../components/RelativeTime.tsx';
-import { RequestId } from '../components/RequestId.tsx';
 import { TenantText } from '../components/TenantText.tsx';
 import classes from './CommandLineDialog.module.css';
 import { useSession, useSessionState } from './session-context.tsx';
 
 const command = `countersign login --url ${location.origin} --code`;
 
-interface CommandLineDialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
 /** A one-time code that signs in the command line with the rights of this session. It is forgotten when the dialog closes. */
-export function CommandLineDialog({ opened, onClose }: CommandLineDialogProps) {
+export function CommandLineDialog({ opened, onClose }: DialogProps) {
   return (
     <Modal opened={opened} onClose={onClose} title="Sign in to the command line" size="lg">
       <Steps />
@@ -93,11 +88,7 @@ function Steps() {
           </Group>
         </List.Item>
       </List>
-      {error && (
-        <Alert color="red" role="alert" icon={<Icon name="warning" />} title="No code was made">
-          {error.message} <RequestId id={error.requestId} />
-        </Alert>
-      )}
+      {error && <ErrorAlert error={error} title="No code was made" />}
     </Stack>
   );
 }

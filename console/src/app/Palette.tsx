@@ -1,8 +1,10 @@
 /** Ctrl/⌘-K: pages, actions of pages, and agents by name. */
+
 import { Kbd, Modal, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
 import { useApi } from '../api/queries.ts';
+import type { DialogProps } from '../components/FormDialog.tsx';
 import { Icon, type IconName } from '../components/Icon.tsx';
 import { TenantText } from '../components/TenantText.tsx';
 import { useCommandRegistry } from './commands.tsx';
@@ -24,12 +26,7 @@ const maxEntries = 40;
 const minAgentSearch = 2;
 const debounceMilliseconds = 250;
 
-export interface PaletteProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-export function Palette({ opened, onClose }: PaletteProps) {
+export function Palette({ opened, onClose }: DialogProps) {
   return (
     <Modal
       opened={opened}

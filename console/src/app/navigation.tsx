@@ -29,7 +29,7 @@ export function usePageSearch<Fields extends SearchFields>(
 export const usePathParam = (name: string): string =>
   String((useParams({ strict: false }) as Record<string, unknown>)[name] ?? '');
 
-export interface PageTarget {
+interface PageTarget {
   /** A path below /console: `/agents` or `/agents/$agentId`. */
   readonly to: string;
   readonly params?: Readonly<Record<string, string>> | undefined;
@@ -46,7 +46,7 @@ export function useGoTo(): (target: PageTarget & { readonly replace?: boolean })
   );
 }
 
-export interface PageLinkProps extends PageTarget, Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+interface PageLinkProps extends PageTarget, Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly activeProps?: Readonly<Record<string, unknown>>;
   readonly activeOptions?: { readonly exact?: boolean; readonly includeSearch?: boolean };
 }

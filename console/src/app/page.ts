@@ -1,4 +1,4 @@
-/** The description of a page: where it is, what it needs, and how it loads. */
+/** The description of a page: where it is, and what it needs. */
 import type { ComponentType } from 'react';
 import type { Scope } from '../api/generated.ts';
 import type { Session } from '../api/session.ts';
@@ -6,7 +6,7 @@ import type { IconName } from '../components/Icon.tsx';
 import type { SearchFields, SearchOf } from './search-params.ts';
 
 export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Connections', 'Account'] as const;
-export type NavigationGroup = (typeof navigationGroups)[number];
+type NavigationGroup = (typeof navigationGroups)[number];
 
 type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes'>;
 
@@ -15,7 +15,7 @@ export const isAdmin = ({ role, scopes }: Permissions): boolean =>
   role === 'admin' || scopes.includes('admin:orgs');
 
 /** An entry of the palette that goes to a page, usually with a search parameter that opens a dialog. */
-export interface PageCommand {
+interface PageCommand {
   readonly label: string;
   /** More words that find it. */
   readonly keywords?: string;
@@ -26,7 +26,7 @@ export interface PageCommand {
   readonly search: Readonly<Record<string, string>>;
 }
 
-export interface PageOptions<Fields extends SearchFields> {
+interface PageOptions<Fields extends SearchFields> {
   /** Below /console, such as `/agents` or `/agents/$agentId`. */
   readonly path: string;
   /** The `h1` and the title of the tab. */
@@ -46,15 +46,17 @@ export interface PageOptions<Fields extends SearchFields> {
   readonly visible?: (session: Permissions) => boolean;
   readonly search?: Fields;
   readonly commands?: readonly PageCommand[];
-  /** Loads the component: `() => import('./AgentsPage.tsx').then(({ AgentsPage }) => AgentsPage)`. */
-  readonly load: () => Promise<ComponentType>;
 }
 
 export interface Page<Fields extends SearchFields = SearchFields> extends PageOptions<Fields> {
   readonly search: Fields;
 }
 
-/** One entry of a page folder's `pages` in page.ts. */
+/** A page of the registry. */
+export interface LoadablePage extends Page {
+  readonly load: () => Promise<ComponentType>;
+}
+
 export const definePage = <const Fields extends SearchFields = Record<never, never>>(
   options: PageOptions<Fields>,
 ): Page<Fields> => ({ ...options, search: options.search ?? ({} as Fields) });

@@ -1,10 +1,20 @@
 /** The routes: one for each page of the registry, below /console. */
+import { Button } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { type FunctionComponent, lazy, Suspense } from 'react';
+import { EmptyState } from '../components/EmptyState.tsx';
+import { LoadingState } from '../components/LoadingState.tsx';
+import { NoPermission } from '../components/NoPermission.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
 import { pages } from '../pages/registry.ts';
-import { NotFound } from './NotFound.tsx';
-import { createPageComponent } from './PageFrame.tsx';
+import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { PageLink } from './navigation.tsx';
+import type { LoadablePage } from './page.ts';
+import { mayOpen } from './page-access.ts';
 import { Shell } from './Shell.tsx';
 import { parseSearch, stringifySearch } from './search-params.ts';
+import { useSession } from './session-context.tsx';
 import { placeAfterSignIn } from './sign-in-address.ts';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -38,3 +48,39 @@ export const createConsoleRouter = () =>
     scrollRestoration: true,
     notFoundMode: 'root',
   });
+
+/** The component of a page with its surroundings: title of the tab, permission, loading, and failures in the page's own code. */
+function createPageComponent(page: LoadablePage): FunctionComponent {
+  const Content = lazy(async () => ({ default: await page.load() }));
+  return function PageFrame() {
+    const session = useSession();
+    useDocumentTitle(`${page.title} · Countersign`);
+    if (!mayOpen(page, session)) return <NoPermission title={page.title} scope={page.scope} />;
+    return (
+      <ErrorBoundary>
+        <Suspense fallback={<LoadingState label={`Loading ${page.title}`} />}>
+          <Content />
+        </Suspense>
+      </ErrorBoundary>
+    );
+  };
+}
+
+/** For an address under /console that is no page. */
+function NotFound() {
+  useDocumentTitle('Page not found · Countersign');
+  return (
+    <>
+      <PageTitle title="Page not found" />
+      <EmptyState
+        title="There is no page at this address"
+        text="The link may be old, or mistyped."
+        action={
+          <Button component={PageLink} to="/">
+            Go to the overview
+          </Button>
+        }
+      />
+    </>
+  );
+}

@@ -1,6 +1,6 @@
 /** Typed search parameters of a page. Values that are malformed or equal to the default do not appear. */
 
-export interface SearchField<T> {
+interface SearchField<T> {
   /** Undefined or the default for text that is no value of this field. */
   read(text: string | undefined): T;
   /** Undefined: not written to the URL. */

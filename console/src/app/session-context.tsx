@@ -1,13 +1,20 @@
 /** The session of this tab: loads it, notices its end, and warns before it expires. */
+
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
 import type { Scope } from '../api/generated.ts';
 import { onRequestEvent } from '../api/request.ts';
-import { fetchSession, type Session, type SessionAnswer, signOut as sendSignOut } from '../api/session.ts';
+import {
+  fetchSession,
+  fetchSignInOptions,
+  type Session,
+  type SessionAnswer,
+  signOut as sendSignOut,
+} from '../api/session.ts';
 import { takeCode } from './sign-in-address.ts';
 import { onTabMessage, tellOtherTabs } from './tabs.ts';
 
-export interface SessionState {
+interface SessionState {
   /** Undefined while it loads; null without one. */
   readonly session: Session | null | undefined;
   /** The session that has just ended. Its pages stay, so that nothing typed is lost. */
@@ -106,7 +113,13 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const state = useMemo(
     () => ({
       session: isOther ? undefined : session,
-      ...{ ended, hint, error, refresh, signOut, linkCode, dropLinkCode },
+      ended,
+      hint,
+      error,
+      refresh,
+      signOut,
+      linkCode,
+      dropLinkCode,
     }),
     [isOther, session, ended, hint, error, refresh, signOut, linkCode, dropLinkCode],
   );
@@ -131,4 +144,14 @@ export function useSession(): Session {
 export function useCan(): (scope: Scope) => boolean {
   const { scopes } = useSession();
   return useCallback((scope) => scopes.includes(scope), [scopes]);
+}
+
+/** The OpenID provider of the instance; null without one, undefined while it loads. */
+export function useProvider(): { readonly issuer: string; readonly name: string } | null | undefined {
+  const { data } = useQuery({
+    queryKey: ['signInOptions'],
+    queryFn: ({ signal }) => fetchSignInOptions(signal),
+    retry: false,
+  });
+  return data?.oidc;
 }

@@ -47,7 +47,7 @@ export const providerErrors = {
   sign_in_expired: 'The sign-in took too long, or was used already. Begin again.',
   not_invited: 'You were not invited to an organization of this instance.',
 } as const;
-export type ProviderError = keyof typeof providerErrors;
+type ProviderError = keyof typeof providerErrors;
 
 /** Own keys: `__proto__` and `constructor` are no errors. */
 const isProviderError = (word: string): word is ProviderError => Object.hasOwn(providerErrors, word);

@@ -1,7 +1,7 @@
 /** Messages between the tabs of this browser: the session is that of all of them. */
 
 /** `signed-out`: the person has left. `session-ended`: a tab has seen that the session is over, by time or by an admin. */
-export type TabMessage = 'signed-out' | 'session-ended';
+type TabMessage = 'signed-out' | 'session-ended';
 
 const channel = new BroadcastChannel('countersign-console');
 

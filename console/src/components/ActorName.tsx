@@ -8,7 +8,7 @@ export function personNameOf({ metadata }: Pick<AuditEvent, 'metadata'>): string
   return typeof person?.name === 'string' ? person.name : undefined;
 }
 
-export interface ActorNameProps {
+interface ActorNameProps {
   readonly event: AuditEvent;
   /** The agent that acted; undefined where the event names it already. */
   readonly agentId: string | undefined;

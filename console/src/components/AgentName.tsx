@@ -3,7 +3,7 @@ import { PageLink } from '../app/navigation.tsx';
 import classes from './AgentName.module.css';
 import { TenantText, visibleText } from './TenantText.tsx';
 
-export interface AgentNameProps {
+interface AgentNameProps {
   readonly agentId: string | null | undefined;
   /** False: text instead of a link to the agent. */
   readonly link?: boolean;

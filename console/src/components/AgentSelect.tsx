@@ -7,7 +7,7 @@ import { useApi } from '../api/queries.ts';
 import { useCan } from '../app/session-context.tsx';
 import { visibleText } from './TenantText.tsx';
 
-export interface AgentSelectProps {
+interface AgentSelectProps {
   readonly label?: ReactNode;
   readonly 'aria-label'?: string;
   readonly placeholder?: string;

@@ -2,7 +2,31 @@
 import { useReducedMotion } from '@mantine/hooks';
 import { Bar, BarChart, CartesianGrid, Legend, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
 import classes from './Chart.module.css';
-import type { ChartRow, ChartSeries, ChartWithTableProps } from './ChartWithTable.tsx';
+
+export type ChartRow = Readonly<Record<string, string | number>>;
+
+interface ChartSeries {
+  /** The key of a number in each row. */
+  readonly key: string;
+  readonly label: string;
+  /** The colour, by meaning. Default: `main`, then `second`, … */
+  readonly tone?: 'main' | 'second' | 'good' | 'bad' | 'neutral';
+}
+
+/** The parts that the drawing needs. */
+export interface ChartProps {
+  readonly title: string;
+  readonly rows: readonly ChartRow[];
+  /** The key of the category or time in each row. */
+  readonly x: { readonly key: string; readonly label: string; readonly format?: (value: string) => string };
+  readonly series: readonly ChartSeries[];
+  /** Bars lie on their side: for categories with long names. */
+  readonly horizontal?: boolean;
+  readonly stacked?: boolean;
+  readonly height?: number;
+  /** A click on a bar or point. In the table the same is a button. */
+  readonly onSelect?: ((row: ChartRow) => void) | undefined;
+}
 
 const tones = {
   main: 'var(--chart-main)',
@@ -15,8 +39,8 @@ const order = ['main', 'second', 'neutral', 'good', 'bad'] as const;
 const colorOf = ({ tone }: ChartSeries, index: number): string =>
   tones[tone ?? order[index % order.length] ?? 'main'];
 
-export function Chart(props: ChartWithTableProps & { readonly height: number }) {
-  const { title, rows, x, series, horizontal = false, stacked = false, height, onSelect } = props;
+export function Chart(props: ChartProps) {
+  const { title, rows, x, series, horizontal = false, stacked = false, height = 220, onSelect } = props;
   const still = useReducedMotion();
   const format = (value: unknown) => x.format?.(String(value)) ?? String(value);
   const category = { dataKey: x.key, tickFormatter: format, tickLine: false, minTickGap: 24 };

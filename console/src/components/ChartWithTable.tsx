@@ -1,32 +1,12 @@
 import { Group, Paper, SegmentedControl, Text, Title } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { ChartProps, ChartRow } from './Chart.tsx';
 import classes from './ChartWithTable.module.css';
 import { DataTable } from './DataTable.tsx';
 import { EmptyState } from './EmptyState.tsx';
 import { LoadingState } from './LoadingState.tsx';
 
-export type ChartRow = Readonly<Record<string, string | number>>;
-
-export interface ChartSeries {
-  /** The key of a number in each row. */
-  readonly key: string;
-  readonly label: string;
-  /** The colour, by meaning. Default: `main`, then `second`, … */
-  readonly tone?: 'main' | 'second' | 'good' | 'bad' | 'neutral';
-}
-
-export interface ChartWithTableProps {
-  readonly title: string;
-  readonly rows: readonly ChartRow[];
-  /** The key of the category or time in each row. */
-  readonly x: { readonly key: string; readonly label: string; readonly format?: (value: string) => string };
-  readonly series: readonly ChartSeries[];
-  /** Bars lie on their side: for categories with long names. */
-  readonly horizontal?: boolean;
-  readonly stacked?: boolean;
-  readonly height?: number;
-  /** A click on a bar or point. In the table the same is a button. */
-  readonly onSelect?: ((row: ChartRow) => void) | undefined;
+interface ChartWithTableProps extends ChartProps {
   readonly actions?: ReactNode;
   readonly emptyText?: string;
   /** Small print below the figures. */
@@ -38,26 +18,14 @@ const Chart = lazy(() => import('./Chart.tsx').then((module) => ({ default: modu
 
 /** A chart and the same figures as a table. */
 export function ChartWithTable(props: ChartWithTableProps) {
-  const {
-    title,
-    rows,
-    x,
-    series,
-    height = 220,
-    onSelect,
-    actions,
-    emptyText = 'No figures in this time',
-    note,
-  } = props;
+  const { title, rows, x, series, onSelect, actions, emptyText = 'No figures in this time', note } = props;
   const [view, setView] = useState('Chart');
   const columns = [
     {
-      id: x.key,
       header: x.label,
       cell: (row: ChartRow) => x.format?.(String(row[x.key])) ?? String(row[x.key]),
     },
     ...series.map(({ key, label }) => ({
-      id: key,
       header: label,
       align: 'right' as const,
       cell: (row: ChartRow) => Number(row[key] ?? 0).toLocaleString('en'),
@@ -93,7 +61,7 @@ export function ChartWithTable(props: ChartWithTableProps) {
         </section>
       ) : (
         <Suspense fallback={<LoadingState label={`Loading ${title}`} rows={4} />}>
-          <Chart {...props} height={height} />
+          <Chart {...props} />
         </Suspense>
       )}
       {note && rows.length > 0 && (

@@ -31,7 +31,7 @@ function useHasBeenSeen(): boolean {
   return seen;
 }
 
-export interface ConfirmButtonProps extends ButtonProps {
+interface ConfirmButtonProps extends ButtonProps {
   readonly children: ReactNode;
   readonly type?: 'button' | 'submit';
   readonly onClick?: () => void;

@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { Icon } from './Icon.tsx';
 
-export interface CopyButtonProps extends ButtonProps {
+interface CopyButtonProps extends ButtonProps {
   /** The text, or a function that makes it when it is needed. */
   readonly text: string | (() => string);
   readonly label: string;

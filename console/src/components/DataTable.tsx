@@ -1,15 +1,36 @@
+import { Text } from '@mantine/core';
 import { type ColumnDef, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table';
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo } from 'react';
 import classes from './DataTable.module.css';
+import { RelativeTime } from './RelativeTime.tsx';
+import { StatusBadge } from './StatusBadge.tsx';
 
 export interface Column<Row> {
-  readonly id: string;
+  /** Each column of a table has another. */
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
   /** CSS width, such as `8rem`. Without it the column takes its share. */
   readonly width?: string;
   readonly align?: 'left' | 'right';
 }
+
+/** A column with a time, such as "3 minutes ago". */
+export const timeColumn = <Row,>(
+  header: string,
+  timeOf: (row: Row) => string | null,
+  { width = '8.5rem', fallback = 'never' } = {},
+): Column<Row> => ({
+  header,
+  width,
+  cell: (row) => <RelativeTime time={timeOf(row)} fallback={fallback} />,
+});
+
+/** A column with a coloured status. */
+export const statusColumn = <Row extends { readonly status: string }>(width = '8rem'): Column<Row> => ({
+  header: 'Status',
+  width,
+  cell: ({ status }) => <StatusBadge status={status} />,
+});
 
 export interface DataTableProps<Row> {
   /** For screen readers: "Agents". */
@@ -22,10 +43,20 @@ export interface DataTableProps<Row> {
   readonly selectedId?: string | undefined;
 }
 
+/** A table, or a text without rows. */
+export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { readonly empty: ReactNode }) {
+  if (table.rows.length > 0) return <DataTable {...table} />;
+  return (
+    <Text size="sm" c="dimmed">
+      {empty}
+    </Text>
+  );
+}
+
 /** A table. Below 700 px each row becomes a small list of its cells. */
 export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selectedId }: DataTableProps<Row>) {
   const definitions = useMemo<ColumnDef<Row>[]>(
-    () => columns.map(({ id, header, cell }) => ({ id, header, cell: ({ row }) => cell(row.original) })),
+    () => columns.map(({ header, cell }) => ({ id: header, header, cell: ({ row }) => cell(row.original) })),
     [columns],
   );
   const table = useReactTable({
@@ -35,7 +66,7 @@ export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selected
     getRowId: rowId,
   });
   const styleOf = (id: string) => {
-    const column = columns.find((one) => one.id === id);
+    const column = columns.find(({ header }) => header === id);
     return { '--width': column?.width, '--align': column?.align } as CSSProperties;
   };
   const selectByKey = (event: KeyboardEvent, row: Row) => {

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import classes from './DetailPane.module.css';
 import { Icon } from './Icon.tsx';
 
-export interface DetailPaneProps {
+interface DetailPaneProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: ReactNode;

@@ -3,7 +3,7 @@ import { useApi } from '../api/queries.ts';
 import { ErrorState } from './ErrorState.tsx';
 import { LoadingState } from './LoadingState.tsx';
 
-export interface EarlierGrantProps {
+interface EarlierGrantProps {
   readonly agentId: string;
   readonly resourceId: string;
   /** Called once with the scopes that the agent holds now. */

@@ -1,12 +1,12 @@
 import { Alert, Button, Group } from '@mantine/core';
 import { toApiError } from '../api/api-error.ts';
+import { RequestId } from './ErrorAlert.tsx';
 import { Icon } from './Icon.tsx';
 import { NoPermission } from './NoPermission.tsx';
-import { RequestId } from './RequestId.tsx';
 
-export interface ErrorStateProps {
+interface ErrorStateProps {
   readonly error: unknown;
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly onRetry?: (() => void) | undefined;
   readonly retryLabel?: string;
 }

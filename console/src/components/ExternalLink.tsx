@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Icon } from './Icon.tsx';
 import { TenantText } from './TenantText.tsx';
 
-export interface ExternalLinkProps {
+interface ExternalLinkProps {
   /** Text from a tenant or a partner. Only http and https become links. */
   readonly href: string;
   /** The URL itself, unless given. */

@@ -29,7 +29,7 @@ export type Filter =
 
 export type FilterValues = Readonly<Record<string, string | undefined>>;
 
-export interface FilterBarProps {
+interface FilterBarProps {
   readonly filters: readonly Filter[];
   readonly values: FilterValues;
   readonly onChange: (changes: FilterValues) => void;

@@ -1,14 +1,22 @@
-import { Alert, Box, Button, Group, Modal, Stack } from '@mantine/core';
+import { Box, Button, Group, Modal, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
-import { type KeyboardEvent, type ReactNode, useState } from 'react';
-import { type ApiError, toApiError } from '../api/api-error.ts';
+import type { KeyboardEvent, ReactNode } from 'react';
+import { toApiError } from '../api/api-error.ts';
+import type { OperationId } from '../api/generated.ts';
+import { useAction } from '../api/queries.ts';
+import type { Input, Output } from '../api/request.ts';
 import { ConfirmButton } from './ConfirmButton.tsx';
-import { Icon } from './Icon.tsx';
-import { RequestId } from './RequestId.tsx';
+import { CopyAsCurl } from './CopyAsCurl.tsx';
+import { ErrorAlert } from './ErrorAlert.tsx';
+import { showDone } from './notices.tsx';
 
-export interface FormDialogProps<Values extends Record<string, unknown>> {
+export interface DialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
+}
+
+interface FormDialogProps<Values extends Record<string, unknown>, Id extends OperationId>
+  extends DialogProps {
   readonly title: ReactNode;
   readonly submitLabel: string;
   readonly initialValues: Values;
@@ -16,50 +24,51 @@ export interface FormDialogProps<Values extends Record<string, unknown>> {
   readonly validate?: (values: Values) => Partial<Record<keyof Values, string>>;
   /** The inputs: `<TextInput label="Name" {...form.getInputProps('name')} />`. */
   readonly children: (form: UseFormReturnType<Values>) => ReactNode;
-  /** Sends the request. Success closes the dialog and clears it; failure keeps everything that was typed. */
-  readonly onSubmit: (values: Values) => Promise<unknown>;
-  /** Beside the buttons, usually `<CopyAsCurl …>` with the values so far. */
-  readonly extra?: (values: Values) => ReactNode;
+  /** The request. Success closes the dialog and clears it; failure keeps everything that was typed. */
+  readonly operation: Id;
+  readonly inputOf: (values: Values) => Input<Id>;
+  /** Path prefixes whose data changed, as for `useAction`. */
+  readonly refreshes?: readonly string[];
+  /** The message after success. */
+  readonly doneMessage?: string | undefined;
+  readonly onDone?: ((output: Output<Id>, values: Values) => void) | undefined;
+  /** True: nothing is sent, and the dialog closes. */
+  readonly isUnchanged?: (values: Values) => boolean;
   readonly size?: string;
-  /** It ends or publishes something although nothing has to be typed: its button waits like that of `ConfirmEnding`. */
+  /** It ends or publishes something although nothing has to be typed: its button waits like that of `ConfirmDialog`. */
   readonly confirms?: boolean;
 }
 
-/** A form in a dialog. Problems of single fields appear at these fields, the rest above the buttons. */
-export function FormDialog<Values extends Record<string, unknown>>(props: FormDialogProps<Values>) {
-  const {
-    opened,
-    onClose,
-    title,
-    submitLabel,
-    initialValues,
-    validate,
-    children,
-    onSubmit,
-    extra,
-    size = 'md',
-    confirms = false,
-  } = props;
-  const [error, setError] = useState<ApiError>();
-  const [busy, setBusy] = useState(false);
+/** A form in a dialog that sends one operation. Problems of single fields appear at these fields, the rest above the buttons. */
+export function FormDialog<Values extends Record<string, unknown>, Id extends OperationId>(
+  props: FormDialogProps<Values, Id>,
+) {
+  const { opened, onClose, title, submitLabel, initialValues, validate, children, operation, inputOf } =
+    props;
+  const { refreshes = [], doneMessage, onDone, isUnchanged, size = 'md', confirms = false } = props;
+  const action = useAction(operation, { refreshes });
   const form = useForm<Values>({
     mode: 'controlled',
     initialValues,
     ...(validate && { validate: (values: Values) => validate(values) as Record<string, string> }),
   });
 
+  const send = async (values: Values) => {
+    const output = await action.mutateAsync(inputOf(values));
+    // The answer may hold a secret.
+    action.reset();
+    if (doneMessage) showDone(doneMessage);
+    onDone?.(output, values);
+  };
   const submit = async (values: Values) => {
-    setBusy(true);
-    setError(undefined);
     try {
-      await onSubmit(values);
+      if (!isUnchanged?.(values)) await send(values);
       form.reset();
       onClose();
     } catch (failure) {
-      const problem = toApiError(failure);
       const atFields = Object.fromEntries(
-        problem.fields
-          .map(({ field, message }) => ({ path: field.replace(/\[(\d+)\]/g, '.$1'), message }))
+        toApiError(failure)
+          .fields.map(({ field, message }) => ({ path: field.replace(/\[(\d+)\]/g, '.$1'), message }))
           .filter(({ path }) => (path.split('.')[0] ?? '') in initialValues)
           // At the input of the part (`scopes.0.name`), and at that of the whole field.
           .flatMap(({ path, message }) => [
@@ -68,9 +77,6 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
           ]),
       );
       form.setErrors(atFields);
-      setError(problem);
-    } finally {
-      setBusy(false);
     }
   };
 
@@ -81,13 +87,7 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
     form.getInputNode(Object.keys(errors)[0] ?? '')?.focus();
 
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={title}
-      size={size}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title={title} size={size}>
       <form
         onSubmit={form.onSubmit((values) => void submit(values), focusFirst)}
         onKeyDown={ignoreHeldEnter}
@@ -95,18 +95,15 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
       >
         <Stack>
           {children(form)}
-          {error && (
-            <Alert color="red" role="alert" icon={<Icon name="warning" />} title="That did not work">
-              {error.message}
-              <RequestId id={error.requestId} />
-            </Alert>
-          )}
+          {action.error && <ErrorAlert error={action.error} title="That did not work" />}
           <Group justify="flex-end">
-            {extra && <Box mr="auto">{extra(form.values)}</Box>}
+            <Box mr="auto">
+              <CopyAsCurl operation={operation} input={inputOf(form.values)} />
+            </Box>
             <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
               Cancel
             </Button>
-            <SubmitButton type="submit" loading={busy}>
+            <SubmitButton type="submit" loading={action.isPending}>
               {submitLabel}
             </SubmitButton>
           </Group>

@@ -51,7 +51,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-export interface IconProps {
+interface IconProps {
   readonly name: IconName;
   readonly size?: number;
 }

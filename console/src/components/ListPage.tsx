@@ -11,7 +11,7 @@ import { LoadingState } from './LoadingState.tsx';
 import { PageTitle } from './PageTitle.tsx';
 
 /** A page of the server. Lists that come whole have only `data`. */
-export interface ListData<Row> {
+interface ListData<Row> {
   readonly data: readonly Row[];
   readonly total?: number;
   readonly page?: number;
@@ -19,7 +19,7 @@ export interface ListData<Row> {
 }
 
 /** The parts of a query that a list needs, so that a page can bring its data into this form. */
-export interface ListQuery<Row> {
+interface ListQuery<Row> {
   readonly data: ListData<Row> | undefined;
   readonly error: Error | null;
   readonly isFetching: boolean;
@@ -28,9 +28,9 @@ export interface ListQuery<Row> {
 }
 
 /** The search parameters that the list itself uses: `page`, `selected`, and those of the filters. */
-export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
+type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export interface ListPageProps<Row> {
+interface ListPageProps<Row> {
   readonly title: string;
   readonly description?: ReactNode;
   /** Plural, for counts and screen readers: "agents". */
@@ -57,7 +57,7 @@ export interface ListPageProps<Row> {
   readonly onOpen?: (row: Row) => void;
   /** Between filters and table. */
   readonly children?: ReactNode;
-  /** False inside another page: a heading of the second level without actions of its own. */
+  /** False inside another page: no heading, and the actions above the filters. */
   readonly withTitle?: boolean;
 }
 
@@ -75,13 +75,22 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
     detail,
     children,
   } = props;
+  const { withTitle = true } = props;
   const selected = typeof search.selected === 'string' ? search.selected : undefined;
   const rows = query.data?.data ?? [];
   const row = rows.find((one) => props.rowId(one) === selected);
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
-      {(props.withTitle ?? true) && <PageTitle title={title} description={description} actions={actions} />}
+      {withTitle ? (
+        <PageTitle title={title} description={description} actions={actions} />
+      ) : (
+        actions && (
+          <Group justify="flex-end" gap="xs" mb="xs">
+            {actions}
+          </Group>
+        )
+      )}
       {filters.length > 0 && (
         <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
       )}

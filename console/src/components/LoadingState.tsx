@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import classes from './States.module.css';
 
-export interface LoadingStateProps {
+interface LoadingStateProps {
   /** For screen readers, such as "Loading agents". */
   readonly label: string;
   /** How many lines to draw. */

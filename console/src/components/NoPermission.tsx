@@ -1,8 +1,8 @@
 import { EmptyState } from './EmptyState.tsx';
+import { RequestId } from './ErrorAlert.tsx';
 import { PageTitle } from './PageTitle.tsx';
-import { RequestId } from './RequestId.tsx';
 
-export interface NoPermissionProps {
+interface NoPermissionProps {
   /** The title of the page, when the state fills it. */
   readonly title?: string | undefined;
   /** The scope that the session lacks. */

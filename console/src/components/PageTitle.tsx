@@ -1,23 +1,31 @@
-import { Text, Title } from '@mantine/core';
+import { Anchor, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { PageLink } from '../app/navigation.tsx';
+import { Icon } from './Icon.tsx';
 import classes from './PageTitle.module.css';
 
-export interface PageTitleProps {
+interface PageTitleProps {
   /** The one `h1` of the page: its title, or a name that a tenant chose (`<TenantText>`). */
   readonly title: ReactNode;
   readonly description?: ReactNode;
-  /** Above the title: a way back to the list. */
-  readonly above?: ReactNode;
+  /** Above the title of one thing: the way back to the list, such as "All agents". */
+  readonly back?: { readonly to: string; readonly label: string } | undefined;
   /** Buttons on the right. */
   readonly actions?: ReactNode;
 }
 
 /** The head of a page. */
-export function PageTitle({ title, description, above, actions }: PageTitleProps) {
+export function PageTitle({ title, description, back, actions }: PageTitleProps) {
   return (
     <div className={classes.head}>
       <div className={classes.texts}>
-        {above}
+        {back && (
+          <Anchor component={PageLink} to={back.to} size="sm">
+            <Group gap={4} component="span" display="inline-flex">
+              <Icon name="back" size={12} /> {back.label}
+            </Group>
+          </Anchor>
+        )}
         <Title order={1}>{title}</Title>
         {description && (
           <Text size="sm" c="dimmed" maw="48rem">

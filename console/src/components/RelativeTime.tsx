@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-export interface RelativeTimeProps {
+interface RelativeTimeProps {
   /** ISO 8601, as the API answers. */
   readonly time: string | null | undefined;
   /** Shown when there is no time. */
@@ -35,7 +35,7 @@ export const exactTime = (time: string): string => {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 };
 
-export function relativeText(at: number, now: number): string {
+function relativeText(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
   for (const [unit, size] of units)
     if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);

@@ -6,7 +6,7 @@ import { downloadText } from './download.ts';
 import { Icon } from './Icon.tsx';
 import classes from './SecretOnce.module.css';
 
-export interface SecretOnceProps {
+interface SecretOnceProps {
   /** Undefined: closed. */
   readonly secret: string | undefined;
   readonly onClose: () => void;

@@ -27,7 +27,7 @@ const colors: Readonly<Record<string, string>> = {
   deleted: 'gray',
 };
 
-export interface StatusBadgeProps {
+interface StatusBadgeProps {
   /** A status word of the API. An unknown one is grey. */
   readonly status: string;
   /** Other words for it. */

@@ -7,7 +7,7 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const kept = new Set(['\n', '\t', '\u200c', '\u200d']);
 const maxTitle = 1_000;
 
-export interface TenantTextProps {
+interface TenantTextProps {
   readonly text: string | null | undefined;
   /** Several lines with a button for the rest, instead of one line that ends in "…". */
   readonly multiline?: boolean | undefined;

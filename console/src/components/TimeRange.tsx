@@ -2,7 +2,7 @@ import { Button, Group, Popover, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from './Icon.tsx';
 
-export interface TimeRangeProps {
+interface TimeRangeProps {
   /** ISO 8601. */
   readonly from: string | undefined;
   readonly to: string | undefined;

@@ -1,5 +1,10 @@
+/** Files that the browser saves. */
+import { useState } from 'react';
+import type { OperationId } from '../api/generated.ts';
+import { callRaw, type Input } from '../api/request.ts';
+
 /** Saves a file that the page has in memory. */
-export function downloadBlob(name: string, blob: Blob): void {
+function downloadBlob(name: string, blob: Blob): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
@@ -10,3 +15,20 @@ export function downloadBlob(name: string, blob: Blob): void {
 
 export const downloadText = (name: string, text: string, type = 'text/plain'): void =>
   downloadBlob(name, new Blob([text], { type }));
+
+/** Saves the answer of an operation, by the server's name for it, if it has one. `busy` is the name of the file meanwhile. */
+export function useDownload() {
+  const [busy, setBusy] = useState<string>();
+  const download = async <Id extends OperationId>(operation: Id, input: Input<Id>, name: string) => {
+    setBusy(name);
+    try {
+      const response = await callRaw(operation, input as object);
+      const sent = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+      downloadBlob(sent ?? name, await response.blob());
+      return sent ?? name;
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return { busy, download };
+}

@@ -10,3 +10,10 @@ export function useFrozen<T>(current: T, dialog: string | undefined): T {
   else if (!frozen && dialog !== undefined && current !== undefined) setFrozen({ dialog, item: current });
   return frozen?.dialog === dialog && frozen ? frozen.item : current;
 }
+
+/** The latest value that was not undefined: a dialog keeps its content while it closes. */
+export function useLast<T>(current: T | undefined): T | undefined {
+  const [last, setLast] = useState(current);
+  if (current !== undefined && current !== last) setLast(current);
+  return current ?? last;
+}

@@ -1,7 +1,7 @@
 /** Short messages in the corner. */
 import { notifications } from '@mantine/notifications';
 import { toApiError } from '../api/api-error.ts';
-import { RequestId } from './RequestId.tsx';
+import { RequestId } from './ErrorAlert.tsx';
 
 const closeButtonProps = { 'aria-label': 'Close message' };
 

@@ -1,8 +1,8 @@
 /** Lines of text from tenants. */
 
 /** Characters without ink besides spaces: soft hyphen, fillers, blank Braille. `TenantText` marks most of the others. */
-const inkless = /\s|\p{Default_Ignorable_Code_Point}|\u2800/gu;
-const looksEmpty = (line: string): boolean => line.replace(inkless, '') === '';
+const blankCharacters = /\s|\p{Default_Ignorable_Code_Point}|\u2800/gu;
+const looksEmpty = (line: string): boolean => line.replace(blankCharacters, '') === '';
 
 /** Without empty lines at the ends, and with at most one between others: empty lines would push our own statements out of sight. */
 export function withoutGaps(text: string): string {
@@ -13,8 +13,8 @@ export function withoutGaps(text: string): string {
     .replace(/^\n+|\n+$/g, '');
 }
 
-export const maxLines = 6;
-export const maxCharacters = 300;
+const maxLines = 6;
+const maxCharacters = 300;
 
 /** The beginning of a long text; the text itself when it is short. */
 export function beginningOf(text: string): string {

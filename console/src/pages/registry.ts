@@ -1,6 +1,45 @@
-/** The pages: every folder here with a page.ts is one. Each exports `pages`, so that a list and its single item share a folder. */
-import type { Page } from '../app/page.ts';
+/** The pages, each with the component that loads when it is opened. Only this file knows both: a component imports its own page. */
+import type { LoadablePage } from '../app/page.ts';
+import { agentPage, agentsPage } from './agents/page.ts';
+import { apiPage, apisPage } from './apis/page.ts';
+import { auditPage } from './audit/page.ts';
+import { compliancePage } from './compliance/page.ts';
+import { delegationsPage } from './delegations/page.ts';
+import { marketplacePage } from './marketplace/page.ts';
+import { organizationPage, organizationsPage } from './organization/page.ts';
+import { overviewPage } from './overview/page.ts';
+import { settingsPage } from './settings/page.ts';
+import { trustPage } from './trust/page.ts';
+import { usagePage } from './usage/page.ts';
+import { webhookPage, webhooksPage } from './webhooks/page.ts';
 
-const folders = import.meta.glob<{ readonly pages: readonly Page[] }>('./*/page.ts', { eager: true });
-
-export const pages: readonly Page[] = Object.values(folders).flatMap((folder) => folder.pages);
+export const pages: readonly LoadablePage[] = [
+  { ...agentsPage, load: async () => (await import('./agents/list/AgentsPage.tsx')).AgentsPage },
+  { ...agentPage, load: async () => (await import('./agents/agent/AgentPage.tsx')).AgentPage },
+  { ...apisPage, load: async () => (await import('./apis/ApisPage.tsx')).ApisPage },
+  { ...apiPage, load: async () => (await import('./apis/ApiPage.tsx')).ApiPage },
+  { ...auditPage, load: async () => (await import('./audit/AuditPage.tsx')).AuditPage },
+  { ...compliancePage, load: async () => (await import('./compliance/CompliancePage.tsx')).CompliancePage },
+  {
+    ...delegationsPage,
+    load: async () => (await import('./delegations/DelegationsPage.tsx')).DelegationsPage,
+  },
+  {
+    ...marketplacePage,
+    load: async () => (await import('./marketplace/MarketplacePage.tsx')).MarketplacePage,
+  },
+  {
+    ...organizationPage,
+    load: async () => (await import('./organization/OrganizationPage.tsx')).OrganizationPage,
+  },
+  {
+    ...organizationsPage,
+    load: async () => (await import('./organization/instance/OrganizationsPage.tsx')).OrganizationsPage,
+  },
+  { ...overviewPage, load: async () => (await import('./overview/OverviewPage.tsx')).OverviewPage },
+  { ...settingsPage, load: async () => (await import('./settings/SettingsPage.tsx')).SettingsPage },
+  { ...trustPage, load: async () => (await import('./trust/TrustPage.tsx')).TrustPage },
+  { ...usagePage, load: async () => (await import('./usage/UsagePage.tsx')).UsagePage },
+  { ...webhooksPage, load: async () => (await import('./webhooks/WebhooksPage.tsx')).WebhooksPage },
+  { ...webhookPage, load: async () => (await import('./webhooks/WebhookPage.tsx')).WebhookPage },
+];

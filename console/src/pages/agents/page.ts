@@ -1,6 +1,7 @@
 import { definePage } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
-import { agentStatuses, agentTypes, deploymentEnvs } from './form/agent-form.ts';
+import { agentTypes } from '../../components/agent-types.ts';
+import { agentStatuses, deploymentEnvs } from './form/agent-form.ts';
 
 export const agentsPage = definePage({
   path: '/agents',
@@ -26,7 +27,6 @@ export const agentsPage = definePage({
       search: { register: '1' },
     },
   ],
-  load: () => import('./list/AgentsPage.tsx').then(({ AgentsPage }) => AgentsPage),
 });
 
 export const agentTabs = ['identity', 'credentials', 'access', 'delegations', 'activity'] as const;
@@ -49,7 +49,4 @@ export const agentPage = definePage({
     from: text(),
     to: text(),
   },
-  load: () => import('./agent/AgentPage.tsx').then(({ AgentPage }) => AgentPage),
 });
-
-export const pages = [agentsPage, agentPage];

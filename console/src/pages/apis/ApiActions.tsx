@@ -1,23 +1,21 @@
 import { Button, List } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Resource } from '../../api/generated.ts';
-import { useAction, useApi } from '../../api/queries.ts';
+import { useApi } from '../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { Icon } from '../../components/Icon.tsx';
-import { showDone } from '../../components/notices.tsx';
-import { offlineNote } from '../../components/offline-note.ts';
+import { IconButton } from '../../components/IconButton.tsx';
+import { offlineVerificationNote } from '../../components/offline-verification.ts';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
 import { GrantDialog } from './dialogs/GrantDialog.tsx';
-import { LeaveDialog } from './Offers.tsx';
+import { LeaveDialog, useListRefresh } from './Offers.tsx';
 import type { Ownership } from './ownership.ts';
 import { apiPage } from './page.ts';
 
-export interface ApiActionsProps {
+interface ApiActionsProps {
   readonly resource: Resource;
   readonly ownership: Ownership;
   readonly mayChange: boolean;
@@ -36,20 +34,12 @@ export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) 
       <CopyAsCurl operation="getResource" input={{ params: { resourceId } }} />
       {mayChange && (
         <>
-          <Button
-            variant="default"
-            leftSection={<Icon name="trash" size={14} />}
-            onClick={() => setOpen('delete')}
-          >
+          <IconButton variant="default" icon="trash" onClick={() => setOpen('delete')}>
             Delete
-          </Button>
-          <Button
-            variant="default"
-            leftSection={<Icon name="edit" size={14} />}
-            onClick={() => setOpen('edit')}
-          >
+          </IconButton>
+          <IconButton variant="default" icon="edit" onClick={() => setOpen('edit')}>
             Edit
-          </Button>
+          </IconButton>
         </>
       )}
       {mayLeave && (
@@ -58,9 +48,9 @@ export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) 
         </Button>
       )}
       {mayGrant && (
-        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ grant: true })}>
+        <IconButton icon="plus" onClick={() => setSearch({ grant: true })}>
           Grant to an agent
-        </Button>
+        </IconButton>
       )}
       {open === 'edit' && <ApiDialog resource={resource} onClose={close} />}
       {open === 'delete' && <DeleteDialog resource={resource} onClose={close} />}
@@ -93,35 +83,29 @@ function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
   const params = { resourceId };
   const holders = useApi('listResourceGrants', { params, query: { limit: 1 } }, { staleTime: 0 });
   const shares = useApi('listResourceShares', { params, query: { limit: 100 } }, { staleTime: 0 });
-  const client = useQueryClient();
-  // Only the lists: the page of the deleted one would load again, too.
-  const remove = useAction('deleteResource', {
-    onSuccess: () => {
-      for (const id of ['listResources', 'listAgentGrants', 'getAgentAccess'])
-        void client.invalidateQueries({ queryKey: [id] });
-    },
-  });
+  const refreshLists = useListRefresh();
   const theirAgents = shares.data?.data.reduce((sum, { agentCount }) => sum + agentCount, 0) ?? 0;
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened
       onClose={onClose}
       title="Delete this API?"
       confirmLabel="Delete"
       ready={!holders.isPending && !shares.isPending}
-      onConfirm={async () => {
-        await remove.mutateAsync({ params });
-        showDone('API deleted');
+      operation="deleteResource"
+      input={{ params }}
+      doneMessage="API deleted"
+      onDone={() => {
+        refreshLists();
         goTo({ to: '/apis' });
       }}
-      extra={<CopyAsCurl operation="deleteResource" input={{ params }} />}
     >
       With <TenantText text={name} /> this ends:
       <List size="sm" mt="xs">
         <List.Item>
           {holders.data
-            ? `The grants of ${agents(holders.data.total)}, and their tokens for it at once for introspection. ${offlineNote()}`
-            : `The grants of your agents, and their tokens for it at once for introspection. ${offlineNote()}`}
+            ? `The grants of ${agents(holders.data.total)}, and their tokens for it at once for introspection. ${offlineVerificationNote()}`
+            : `The grants of your agents, and their tokens for it at once for introspection. ${offlineVerificationNote()}`}
         </List.Item>
         <List.Item>
           {shares.data
@@ -132,7 +116,7 @@ function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
           <List.Item>The identifier stays reserved: only your organization can register it again.</List.Item>
         )}
       </List>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }
 

@@ -1,25 +1,11 @@
-import { Group, Paper, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Group, Paper } from '@mantine/core';
 import type { Resource } from '../../api/generated.ts';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import classes from './Apis.module.css';
 import { type Ownership, ownershipWords } from './ownership.ts';
-
-function Fact({ term, children }: { readonly term: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <Text component="dt" size="xs" c="dimmed">
-        {term}
-      </Text>
-      <Text component="dd" size="sm" className={classes.value ?? ''}>
-        {children}
-      </Text>
-    </>
-  );
-}
 
 const methodWords: Readonly<Record<string, string>> = {
   dns: 'proven by a TXT record',
@@ -34,7 +20,7 @@ const hostWords = ({ status, method }: Resource['verification']): string =>
       ? (methodWords[method] ?? method)
       : 'no proof needed';
 
-export interface ApiFactsProps {
+interface ApiFactsProps {
   readonly resource: Resource;
   readonly ownership: Ownership;
 }
@@ -45,31 +31,32 @@ export function ApiFacts({ resource, ownership }: ApiFactsProps) {
     resource;
   return (
     <Paper mb="md" p="md">
-      <dl className={classes.facts}>
-        <Fact term="Identifier">
-          <Group gap="xs">
-            <TenantText text={identifier} multiline />
-            <CopyButton text={identifier} label="Copy" size="compact-xs" />
-          </Group>
-        </Fact>
-        <Fact term="Host">
-          <StatusBadge status={verification.status} label={hostWords(verification)} />
-        </Fact>
-        <Fact term="Owner">
-          {ownershipWords[ownership]}
-          {ownership !== 'own' && (
+      <Facts
+        facts={{
+          Identifier: (
+            <Group gap="xs">
+              <TenantText text={identifier} multiline />
+              <CopyButton text={identifier} label="Copy" size="compact-xs" />
+            </Group>
+          ),
+          Host: <StatusBadge status={verification.status} label={hostWords(verification)} />,
+          Owner:
+            ownership === 'own' ? (
+              ownershipWords.own
+            ) : (
+              <>
+                {ownershipWords[ownership]} (organization <code>{organizationId}</code>)
+              </>
+            ),
+          'Token lifetime': `${tokenLifetimeSeconds.toLocaleString('en')} seconds`,
+          Claims: claims.length > 0 ? claims.join(', ') : 'none beside the standard ones',
+          Registered: (
             <>
-              {' '}
-              (organization <code>{organizationId}</code>)
+              <RelativeTime time={createdAt} />, changed <RelativeTime time={updatedAt} />
             </>
-          )}
-        </Fact>
-        <Fact term="Token lifetime">{tokenLifetimeSeconds.toLocaleString('en')} seconds</Fact>
-        <Fact term="Claims">{claims.length > 0 ? claims.join(', ') : 'none beside the standard ones'}</Fact>
-        <Fact term="Registered">
-          <RelativeTime time={createdAt} />, changed <RelativeTime time={updatedAt} />
-        </Fact>
-      </dl>
+          ),
+        }}
+      />
     </Paper>
   );
 }

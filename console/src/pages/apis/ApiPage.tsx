@@ -3,10 +3,8 @@ import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch, usePathParam } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { BackLink } from '../../components/BackLink.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiActions } from './ApiActions.tsx';
 import { ApiFacts } from './ApiFacts.tsx';
@@ -18,7 +16,7 @@ import { Scopes } from './Scopes.tsx';
 import { Shares } from './Shares.tsx';
 import { Verification } from './Verification.tsx';
 
-const back = <BackLink to="/apis">All APIs</BackLink>;
+const back = { to: '/apis', label: 'All APIs' };
 const tabLabels: Readonly<Record<(typeof apiTabs)[number], string>> = {
   scopes: 'Scopes',
   holders: 'Holders',
@@ -32,16 +30,13 @@ export function ApiPage(): ReactNode {
   const session = useSession();
   const can = useCan();
   const [search, setSearch] = usePageSearch(apiPage);
-  const { data: resource, error, refetch } = useApi('getResource', { params: { resourceId } });
+  const query = useApi('getResource', { params: { resourceId } });
+  const resource = query.data;
   if (!resource)
     return (
       <>
-        <PageTitle title="API" above={back} />
-        {error ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : (
-          <LoadingState label="Loading API" />
-        )}
+        <PageTitle title="API" back={back} />
+        <QueryState query={query} label="Loading API" />
       </>
     );
   const ownership = ownershipOf(resource, session);
@@ -52,7 +47,7 @@ export function ApiPage(): ReactNode {
     <>
       <PageTitle
         title={<TenantText text={resource.name} />}
-        above={back}
+        back={back}
         description={resource.description && <TenantText text={resource.description} multiline />}
         actions={<ApiActions resource={resource} ownership={ownership} mayChange={mayChange} />}
       />

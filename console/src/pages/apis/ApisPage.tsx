@@ -1,4 +1,4 @@
-import { Anchor, Badge, Button, Text } from '@mantine/core';
+import { Anchor, Badge, Text } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import type { Resource } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -7,17 +7,17 @@ import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { ScopeList } from '../../components/ScopeList.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
 import { Offers } from './Offers.tsx';
 import { ownershipOf, ownershipWords } from './ownership.ts';
 import { apisPage } from './page.ts';
-import { ScopeBadges } from './ScopeBadges.tsx';
 
 const filters: readonly Filter[] = [
   { kind: 'text', name: 'q', label: 'Search', placeholder: 'Part of name or identifier', maxLength: 512 },
@@ -27,7 +27,6 @@ const shownScopes = 3;
 
 const columnsFor = (session: Session): readonly Column<Resource>[] => [
   {
-    id: 'name',
     header: 'Name',
     cell: ({ resourceId, name }) => (
       <Anchor component={PageLink} inherit to="/apis/$resourceId" params={{ resourceId }}>
@@ -36,7 +35,6 @@ const columnsFor = (session: Session): readonly Column<Resource>[] => [
     ),
   },
   {
-    id: 'identifier',
     header: 'Identifier',
     cell: ({ identifier, verification: { status } }) => (
       <>
@@ -46,12 +44,10 @@ const columnsFor = (session: Session): readonly Column<Resource>[] => [
     ),
   },
   {
-    id: 'scopes',
     header: 'Scopes',
-    cell: ({ scopes }) => <ScopeBadges scopes={scopes.map(({ name }) => name)} max={shownScopes} />,
+    cell: ({ scopes }) => <ScopeList scopes={scopes.map(({ name }) => name)} max={shownScopes} />,
   },
   {
-    id: 'owner',
     header: 'Owner',
     width: '10rem',
     cell: (resource) => {
@@ -65,12 +61,7 @@ const columnsFor = (session: Session): readonly Column<Resource>[] => [
       );
     },
   },
-  {
-    id: 'updated',
-    header: 'Changed',
-    width: '9rem',
-    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
-  },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 export function ApisPage(): ReactNode {
@@ -83,9 +74,9 @@ export function ApisPage(): ReactNode {
   const columns = useMemo(() => columnsFor(session), [session]);
   const open = (resourceId: string) => goTo({ to: '/apis/$resourceId', params: { resourceId } });
   const register = mayWrite && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Register an API
-    </Button>
+    </IconButton>
   );
   return (
     <>

@@ -1,34 +1,25 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core';
-import { useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
 import type { Resource } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { showDone } from '../../components/notices.tsx';
-import { RequestId } from '../../components/RequestId.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 
 /** A pending API: the text that its host publishes, where, and the button that looks for it. */
 export function HostProof({ resource }: { readonly resource: Resource }) {
   const { resourceId, identifier, verification } = resource;
-  const verify = useAction('verifyResource', { refreshes: ['/resources'] });
+  const verify = useAction('verifyResource', {
+    refreshes: ['/resources'],
+    onSuccess: () => showDone('Host verified'),
+  });
   const isOperator = useCan()('admin:orgs');
-  const [error, setError] = useState<ApiError>();
   const { hostname, host } = new URL(identifier);
   const proof = `countersign-verification=${verification.token}`;
   const input = { params: { resourceId } };
-  const send = async (body: { approve?: boolean }) => {
-    setError(undefined);
-    try {
-      await verify.mutateAsync({ ...input, body });
-      showDone('Host verified');
-    } catch (failure) {
-      setError(toApiError(failure));
-    }
-  };
   return (
     <Alert
       mb="md"
@@ -52,18 +43,17 @@ export function HostProof({ resource }: { readonly resource: Resource }) {
           </List.Item>
         </List>
       </Text>
-      {error && (
-        <Alert color="red" role="alert" mt="sm" icon={<Icon name="warning" />}>
-          <TenantText text={error.message} multiline />
-          <RequestId id={error.requestId} />
-        </Alert>
-      )}
+      {verify.error && <ErrorAlert error={verify.error} mt="sm" />}
       <Group gap="xs" mt="sm">
-        <Button onClick={() => void send({})} loading={verify.isPending}>
+        <Button onClick={() => verify.mutate({ ...input, body: {} })} loading={verify.isPending}>
           Verify host
         </Button>
         {isOperator && (
-          <Button variant="default" onClick={() => void send({ approve: true })} disabled={verify.isPending}>
+          <Button
+            variant="default"
+            onClick={() => verify.mutate({ ...input, body: { approve: true } })}
+            disabled={verify.isPending}
+          >
             Approve without proof
           </Button>
         )}

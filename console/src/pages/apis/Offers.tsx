@@ -1,15 +1,14 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
 import type { ReceivedShare } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
 import { useSession } from '../../app/session-context.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { showDone } from '../../components/notices.tsx';
+import { ScopeList } from '../../components/ScopeList.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { ScopeBadges } from './ScopeBadges.tsx';
 
 const pageSize = 100;
 
@@ -49,19 +48,11 @@ interface OfferProps {
 function Offer({ offer, mayDecide }: OfferProps) {
   const { resourceId, ownerName, ownerSlug, identifier, name, offeredScopes, status, verified } = offer;
   const [declining, setDeclining] = useState(false);
-  const [error, setError] = useState<ApiError>();
-  const refreshes = ['/shares', '/resources'];
-  const accept = useAction('acceptShare', { refreshes });
+  const accept = useAction('acceptShare', {
+    refreshes: ['/shares', '/resources'],
+    onSuccess: () => showDone('Share accepted'),
+  });
   const params = { resourceId };
-  const send = async () => {
-    setError(undefined);
-    try {
-      await accept.mutateAsync({ params });
-      showDone('Share accepted');
-    } catch (failure) {
-      setError(toApiError(failure));
-    }
-  };
   return (
     <Group justify="space-between" align="flex-start">
       <Stack gap={4} maw="44rem">
@@ -78,18 +69,18 @@ function Offer({ offer, mayDecide }: OfferProps) {
         </Text>
         <Group gap="xs">
           <Text size="sm">{status === 'accepted' ? 'Further scopes:' : 'Scopes:'}</Text>
-          <ScopeBadges scopes={offeredScopes} max={8} />
+          <ScopeList scopes={offeredScopes} max={8} />
         </Group>
-        {error && (
+        {accept.error && (
           <Text size="sm" c="red" role="alert">
-            {error.message}
+            {accept.error.message}
           </Text>
         )}
       </Stack>
       {mayDecide ? (
         <Group gap="xs">
           <CopyAsCurl operation="acceptShare" input={{ params }} />
-          <Button size="compact-sm" onClick={() => void send()} loading={accept.isPending}>
+          <Button size="compact-sm" onClick={() => accept.mutate({ params })} loading={accept.isPending}>
             Accept
           </Button>
           {status === 'offered' && (
@@ -108,7 +99,7 @@ function Offer({ offer, mayDecide }: OfferProps) {
   );
 }
 
-export interface LeaveDialogProps {
+interface LeaveDialogProps {
   readonly share: Pick<ReceivedShare, 'resourceId' | 'status'>;
   readonly onClose: () => void;
   readonly onLeft?: () => void;
@@ -116,32 +107,34 @@ export interface LeaveDialogProps {
 
 /** Declines an offer, or leaves a share. */
 export function LeaveDialog({ share: { resourceId, status }, onClose, onLeft }: LeaveDialogProps) {
-  const client = useQueryClient();
-  // Only the lists: the page of an API that was left would load again, too.
-  const decline = useAction('declineShare', {
-    refreshes: ['/shares'],
-    onSuccess: () => {
-      for (const id of ['listResources', 'listAgentGrants', 'getAgentAccess'])
-        void client.invalidateQueries({ queryKey: [id] });
-    },
-  });
+  const refreshLists = useListRefresh();
   const isOffer = status === 'offered';
-  const params = { resourceId };
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened
       onClose={onClose}
       title={isOffer ? 'Decline this offer?' : 'Leave this share?'}
       confirmLabel={isOffer ? 'Decline' : 'Leave'}
-      onConfirm={async () => {
-        await decline.mutateAsync({ params });
-        showDone(isOffer ? 'Offer declined' : 'Share left');
+      operation="declineShare"
+      input={{ params: { resourceId } }}
+      refreshes={['/shares']}
+      doneMessage={isOffer ? 'Offer declined' : 'Share left'}
+      onDone={() => {
+        refreshLists();
         onLeft?.();
       }}
-      extra={<CopyAsCurl operation="declineShare" input={{ params }} />}
     >
       {!isOffer && 'The grants of your agents for this API end, and introspection refuses their tokens. '}
       The owner can offer the API again 24 hours later.
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
+}
+
+/** Loads the lists with APIs again. Not the page of an API that is gone: it would load again, too. */
+export function useListRefresh(): () => void {
+  const client = useQueryClient();
+  return () => {
+    for (const id of ['listResources', 'listAgentGrants', 'getAgentAccess'])
+      void client.invalidateQueries({ queryKey: [id] });
+  };
 }

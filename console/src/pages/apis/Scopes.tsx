@@ -4,7 +4,7 @@ import type { Resource, ResourceScope } from '../../api/generated.ts';
 import { type Column, DataTable } from '../../components/DataTable.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 
-export interface ScopesProps {
+interface ScopesProps {
   readonly resource: Resource;
   /** Shows the agents that hold the scope. */
   readonly onHolders: (scope: string) => void;
@@ -15,7 +15,6 @@ export function Scopes({ resource, onHolders }: ScopesProps) {
   const columns = useMemo<readonly Column<ResourceScope>[]>(
     () => [
       {
-        id: 'name',
         header: 'Scope',
         width: '16rem',
         cell: ({ name }) => (
@@ -24,13 +23,8 @@ export function Scopes({ resource, onHolders }: ScopesProps) {
           </code>
         ),
       },
+      { header: 'Description', cell: ({ description }) => <TenantText text={description} multiline /> },
       {
-        id: 'description',
-        header: 'Description',
-        cell: ({ description }) => <TenantText text={description} multiline />,
-      },
-      {
-        id: 'holders',
         header: 'Holders',
         width: '10rem',
         cell: ({ name }) => (

@@ -1,19 +1,19 @@
-import { Button, Group, List, Stack, Text } from '@mantine/core';
+import { Group, List, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ListedResourceShare, Resource } from '../../api/generated.ts';
-import { useAction, useApi } from '../../api/queries.ts';
+import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { showDone } from '../../components/notices.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { RowActions } from '../../components/RowActions.tsx';
+import { ScopeList } from '../../components/ScopeList.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { ShareDialog } from './dialogs/ShareDialog.tsx';
 import { apiPage } from './page.ts';
-import { ScopeBadges } from './ScopeBadges.tsx';
 
 type Share = ListedResourceShare;
 type Open =
@@ -22,9 +22,8 @@ type Open =
   | undefined;
 
 const columnsFor = (open: (open: Open) => void): readonly Column<Share>[] => [
-  { id: 'organization', header: 'Organization', cell: ({ organizationId }) => <code>{organizationId}</code> },
+  { header: 'Organization', cell: ({ organizationId }) => <code>{organizationId}</code> },
   {
-    id: 'status',
     header: 'Status',
     width: '8rem',
     cell: ({ status }) => (
@@ -32,48 +31,38 @@ const columnsFor = (open: (open: Open) => void): readonly Column<Share>[] => [
     ),
   },
   {
-    id: 'scopes',
     header: 'Scopes',
     cell: ({ status, scopes, offeredScopes }) => (
       <Stack gap={4}>
-        <ScopeBadges scopes={scopes} max={8} />
+        <ScopeList scopes={scopes} max={8} />
         {status === 'accepted' && offeredScopes.length > 0 && (
           <Group gap={4}>
             <Text size="xs" c="dimmed">
               waiting:
             </Text>
-            <ScopeBadges scopes={offeredScopes} max={8} />
+            <ScopeList scopes={offeredScopes} max={8} />
           </Group>
         )}
       </Stack>
     ),
   },
   {
-    id: 'agents',
     header: 'Agents with a grant',
     width: '10rem',
     align: 'right',
     cell: ({ agentCount }) => agentCount.toLocaleString('en'),
   },
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
   {
-    id: 'updated',
-    header: 'Changed',
-    width: '9rem',
-    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
-  },
-  {
-    id: 'actions',
     header: 'Actions',
     width: '12.5rem',
     cell: (share) => (
-      <Group gap={4} wrap="nowrap">
-        <Button variant="default" size="compact-xs" onClick={() => open({ dialog: 'change', share })}>
-          Change
-        </Button>
-        <Button variant="default" size="compact-xs" onClick={() => open({ dialog: 'remove', share })}>
-          End share
-        </Button>
-      </Group>
+      <RowActions
+        actions={{
+          Change: () => open({ dialog: 'change', share }),
+          'End share': () => open({ dialog: 'remove', share }),
+        }}
+      />
     ),
   },
 ];
@@ -85,13 +74,12 @@ export function Shares({ resource }: { readonly resource: Resource }) {
   const [open, setOpen] = useState<Open>();
   const input = { params: { resourceId }, query: { page: search.page } };
   const query = useApi('listResourceShares', input, { keepPrevious: true });
-  const remove = useAction('deleteResourceShare', { refreshes: ['/resources'] });
   const columns = useMemo(() => columnsFor(setOpen), []);
   const close = () => setOpen(undefined);
   const shareButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpen({ dialog: 'new' })}>
+    <IconButton icon="plus" onClick={() => setOpen({ dialog: 'new' })}>
       Share with an organization
-    </Button>
+    </IconButton>
   );
   return (
     <>
@@ -123,34 +111,27 @@ export function Shares({ resource }: { readonly resource: Resource }) {
       {open?.dialog === 'new' && <ShareDialog resource={resource} onClose={close} />}
       {open?.dialog === 'change' && <ShareDialog resource={resource} share={open.share} onClose={close} />}
       {open?.dialog === 'remove' && (
-        <ConfirmEnding
+        <ConfirmDialog
           opened
           onClose={close}
           title="End this share?"
           confirmLabel="End share"
-          onConfirm={async () => {
-            const { organizationId } = open.share;
-            await remove.mutateAsync({ params: { resourceId, organizationId } });
-            showDone('Share ended');
-          }}
-          extra={
-            <CopyAsCurl
-              operation="deleteResourceShare"
-              input={{ params: { resourceId, organizationId: open.share.organizationId } }}
-            />
-          }
+          operation="deleteResourceShare"
+          input={{ params: { resourceId, organizationId: open.share.organizationId } }}
+          refreshes={['/resources']}
+          doneMessage="Share ended"
         >
           For organization <code>{open.share.organizationId}</code> this ends:
           <List size="sm" mt="xs">
             <List.Item>
-              The scopes <ScopeBadges scopes={open.share.scopes} />
+              The scopes <ScopeList scopes={open.share.scopes} max={100} />
             </List.Item>
             <List.Item>
               The grants of {open.share.agentCount.toLocaleString('en')} of its agents, and their tokens for
               this API.
             </List.Item>
           </List>
-        </ConfirmEnding>
+        </ConfirmDialog>
       )}
     </>
   );

@@ -1,8 +1,7 @@
 import { Anchor, Group, Stack, Tabs, Text } from '@mantine/core';
 import type { Resource } from '../../api/generated.ts';
+import { CodeBlock } from '../../components/CodeBlock.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
-import { visibleText } from '../../components/TenantText.tsx';
-import classes from './Apis.module.css';
 import { snippetsFor } from './snippets.ts';
 
 /** How the API verifies tokens: code to copy. */
@@ -33,10 +32,7 @@ export function Verification({ resource }: { readonly resource: Resource }) {
             <Group justify="flex-end" mb="xs">
               <CopyButton text={text} label="Copy code" />
             </Group>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-            <section className={classes.snippet} tabIndex={0} aria-label={`${label} code`}>
-              <pre>{visibleText(text)}</pre>
-            </section>
+            <CodeBlock text={text} label={`${label} code`} maxHeight={640} />
           </Tabs.Panel>
         ))}
       </Tabs>

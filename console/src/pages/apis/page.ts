@@ -15,7 +15,6 @@ export const apisPage = definePage({
       search: { create: '1' },
     },
   ],
-  load: () => import('./ApisPage.tsx').then(({ ApisPage }) => ApisPage),
 });
 
 export const apiTabs = ['scopes', 'holders', 'shares', 'verify'] as const;
@@ -26,7 +25,4 @@ export const apiPage = definePage({
   title: 'API',
   scope: 'resources:read',
   search: { tab: oneOfOr(apiTabs, 'scopes'), scope: text(), page: wholeNumber(1), grant: flag() },
-  load: () => import('./ApiPage.tsx').then(({ ApiPage }) => ApiPage),
 });
-
-export const pages = [apisPage, apiPage];

@@ -1,7 +1,7 @@
 /** Code that verifies the tokens of an API, filled in with its values. The guide has complete programs. */
 import type { Resource } from '../../api/generated.ts';
 
-export interface Snippet {
+interface Snippet {
   readonly id: string;
   readonly label: string;
   readonly text: string;

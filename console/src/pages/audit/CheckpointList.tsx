@@ -1,40 +1,38 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import type { AuditCheckpoint } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import { downloadText } from '../../components/download.ts';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { auditPage } from './page.ts';
 
 const limit = 50;
 const shownDigits = 16;
 
 const columns: readonly Column<AuditCheckpoint>[] = [
-  { id: 'number', header: 'Number', width: '6rem', cell: ({ number }) => number.toLocaleString('en') },
-  { id: 'size', header: 'Events', width: '7rem', cell: ({ size }) => size.toLocaleString('en') },
-  { id: 'time', header: 'Time', width: '9rem', cell: ({ time }) => <RelativeTime time={time} /> },
+  { header: 'Number', width: '6rem', cell: ({ number }) => number.toLocaleString('en') },
+  { header: 'Events', width: '7rem', cell: ({ size }) => size.toLocaleString('en') },
+  timeColumn('Time', ({ time }) => time),
   {
-    id: 'head',
     header: 'Hash of the last event',
     cell: ({ headHash }) => <code title={headHash}>{headHash.slice(0, shownDigits)}…</code>,
   },
-  { id: 'key', header: 'Key', cell: ({ keyId }) => <code title={keyId}>{keyId.slice(0, shownDigits)}</code> },
+  { header: 'Key', cell: ({ keyId }) => <code title={keyId}>{keyId.slice(0, shownDigits)}</code> },
   {
-    id: 'form',
     header: 'Signed',
     cell: ({ inclusion }) =>
       inclusion ? `in tree head ${inclusion.treeHead.toLocaleString('en')}` : 'by itself',
   },
 ];
 
-const operatorFilters: readonly Filter[] = [
+export const operatorFilters: readonly Filter[] = [
   {
     kind: 'text',
     name: 'organizationId',
@@ -96,9 +94,9 @@ function CheckpointDetail({ checkpoint }: { readonly checkpoint: AuditCheckpoint
   return (
     <Stack gap="sm">
       <Group>
-        <Button
+        <IconButton
           variant="default"
-          leftSection={<Icon name="download" size={14} />}
+          icon="download"
           onClick={() =>
             downloadText(
               `checkpoint-${checkpoint.number}.json`,
@@ -108,7 +106,7 @@ function CheckpointDetail({ checkpoint }: { readonly checkpoint: AuditCheckpoint
           }
         >
           Download
-        </Button>
+        </IconButton>
       </Group>
       <Text size="xs" c="dimmed">
         <code>countersign audit verify --checkpoint checkpoint-{checkpoint.number}.json</code> fails unless

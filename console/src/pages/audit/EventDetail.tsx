@@ -1,18 +1,18 @@
 import { Button, Group, Stack } from '@mantine/core';
-import type { ReactNode } from 'react';
 import type { AuditEvent } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import type { PageSearch } from '../../app/page.ts';
 import { personNameOf } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import classes from './Audit.module.css';
 import { actorIdOf } from './live-filter.ts';
+import type { auditPage } from './page.ts';
 
 /** The agent that acted, where it is another than the one that the event is about. */
 export const actorOf = (event: AuditEvent): string | undefined => {
@@ -20,20 +20,11 @@ export const actorOf = (event: AuditEvent): string | undefined => {
   return actorId === event.agentId ? undefined : actorId;
 };
 
-export interface EventDetailProps {
+interface EventDetailProps {
   readonly eventId: string;
   /** Absent when it is on another page. */
   readonly event: AuditEvent | undefined;
-  readonly onSearch: (changes: {
-    from?: string | undefined;
-    to?: string | undefined;
-    agentId?: string | undefined;
-    actorId?: string | undefined;
-    action?: string | undefined;
-    outcome?: undefined;
-    page?: number;
-    live?: boolean;
-  }) => void;
+  readonly onSearch: (changes: Partial<PageSearch<typeof auditPage>>) => void;
 }
 
 const minuteMs = 60_000;
@@ -43,12 +34,7 @@ const everything = { agentId: undefined, actorId: undefined, action: undefined, 
 export function EventDetail({ eventId, event: listed, onSearch }: EventDetailProps) {
   const query = useApi('getAuditEvent', { params: { eventId } }, { enabled: !listed });
   const event = listed ?? query.data;
-  if (!event)
-    return query.error ? (
-      <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-    ) : (
-      <LoadingState label="Loading the event" rows={4} />
-    );
+  if (!event) return <QueryState query={query} label="Loading the event" rows={4} />;
   const time = Date.parse(event.timestamp);
   const actorId = actorOf(event);
   const person = personNameOf(event);
@@ -61,34 +47,18 @@ export function EventDetail({ eventId, event: listed, onSearch }: EventDetailPro
     });
   return (
     <Stack gap="sm">
-      <dl className={classes.facts}>
-        <Fact name="Time">{exactTime(event.timestamp)}</Fact>
-        <Fact name="Outcome">
-          <StatusBadge status={event.outcome} />
-        </Fact>
-        <Fact name="Agent">
-          <AgentName agentId={event.agentId} />
-        </Fact>
-        {person !== undefined && (
-          <Fact name="Person">
-            <TenantText text={person} />
-          </Fact>
-        )}
-        {actorId && (
-          <Fact name="By">
-            <AgentName agentId={actorId} />
-          </Fact>
-        )}
-        <Fact name="Address">
-          <TenantText text={event.ipAddress} />
-        </Fact>
-        <Fact name="User agent">
-          <TenantText text={event.userAgent} multiline />
-        </Fact>
-        <Fact name="Event id">
-          <code>{event.eventId}</code>
-        </Fact>
-      </dl>
+      <Facts
+        facts={{
+          Time: exactTime(event.timestamp),
+          Outcome: <StatusBadge status={event.outcome} />,
+          Agent: <AgentName agentId={event.agentId} />,
+          Person: person !== undefined && <TenantText text={person} />,
+          By: actorId && <AgentName agentId={actorId} />,
+          Address: <TenantText text={event.ipAddress} />,
+          'User agent': <TenantText text={event.userAgent} multiline />,
+          'Event id': <code>{event.eventId}</code>,
+        }}
+      />
       <Group gap="xs">
         <Button variant="default" onClick={showAround}>
           Around this event
@@ -103,14 +73,5 @@ export function EventDetail({ eventId, event: listed, onSearch }: EventDetailPro
       </Group>
       <JsonView value={event} label="The event as JSON" />
     </Stack>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -11,12 +11,13 @@ import { ActorName } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { operatorFilters } from './CheckpointList.tsx';
 import { actorOf, EventDetail } from './EventDetail.tsx';
 import { matches } from './live-filter.ts';
 import { auditPage } from './page.ts';
@@ -28,9 +29,8 @@ const limit = 50;
 const maxTail = 500;
 
 const columns: readonly Column<AuditEvent>[] = [
-  { id: 'time', header: 'Time', width: '8rem', cell: ({ timestamp }) => <RelativeTime time={timestamp} /> },
+  timeColumn('Time', ({ timestamp }) => timestamp),
   {
-    id: 'action',
     header: 'Action',
     cell: ({ action }) => (
       <code>
@@ -38,20 +38,10 @@ const columns: readonly Column<AuditEvent>[] = [
       </code>
     ),
   },
-  {
-    id: 'outcome',
-    header: 'Outcome',
-    width: '6rem',
-    cell: ({ outcome }) => <StatusBadge status={outcome} />,
-  },
-  { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
-  { id: 'actor', header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
-  {
-    id: 'address',
-    header: 'Address',
-    width: '9rem',
-    cell: ({ ipAddress }) => <TenantText text={ipAddress} />,
-  },
+  { header: 'Outcome', width: '6rem', cell: ({ outcome }) => <StatusBadge status={outcome} /> },
+  { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+  { header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
+  { header: 'Address', width: '9rem', cell: ({ ipAddress }) => <TenantText text={ipAddress} /> },
 ];
 
 /** Beside the details there is little room. */
@@ -67,17 +57,7 @@ const filtersFor = (isOperator: boolean): readonly Filter[] => [
   { kind: 'agent', name: 'agentId', label: 'Agent' },
   { kind: 'agent', name: 'actorId', label: 'Acted by' },
   { kind: 'time' },
-  ...(isOperator
-    ? [
-        {
-          kind: 'text',
-          name: 'organizationId',
-          label: 'Organization',
-          placeholder: 'Organization id',
-          maxLength: 36,
-        } as const,
-      ]
-    : []),
+  ...(isOperator ? operatorFilters : []),
 ];
 
 const inputOf = ({ page, agentId, actorId, action, outcome, reason, from, to, organizationId }: Search) => ({

@@ -1,39 +1,22 @@
-import { Button } from '@mantine/core';
-import { useState } from 'react';
-import { callRaw } from '../../api/request.ts';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { downloadBlob } from '../../components/download.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { useDownload } from '../../components/download.ts';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 
 /** Downloads the log with its evidence, as `countersign audit verify` reads it. */
 export function ExportButton({ organizationId }: { readonly organizationId: string | undefined }) {
-  const [busy, setBusy] = useState(false);
+  const { busy, download } = useDownload();
   const input = { query: { organizationId } };
-  const save = async () => {
-    setBusy(true);
-    try {
-      const response = await callRaw('exportAudit', input);
-      const [, name = 'audit.jsonl'] =
-        /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
-      downloadBlob(name, await response.blob());
-      showDone(`Exported. Check it anywhere with: countersign audit verify ${name}`);
-    } catch (error) {
-      showError(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const save = () =>
+    download('exportAudit', input, 'audit.jsonl').then(
+      (name) => showDone(`Exported. Check it anywhere with: countersign audit verify ${name}`),
+      showError,
+    );
   return (
     <>
-      <Button
-        variant="default"
-        leftSection={<Icon name="download" size={14} />}
-        onClick={() => void save()}
-        loading={busy}
-      >
+      <IconButton variant="default" icon="download" onClick={() => void save()} loading={busy !== undefined}>
         Export
-      </Button>
+      </IconButton>
       <CopyAsCurl operation="exportAudit" input={input} label="Copy export as curl" />
     </>
   );

@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { PageLink, usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import classes from './Audit.module.css';
 import { auditPage } from './page.ts';
@@ -11,7 +13,7 @@ import type { Verdict } from './proof/verify.ts';
 import { forget } from './remembered.ts';
 import { useVerification, type VerificationState } from './use-verification.ts';
 
-export interface VerifyPanelProps {
+interface VerifyPanelProps {
   readonly organizationId: string;
   /** False when an operator looks at another organization. */
   readonly isOwn: boolean;
@@ -49,9 +51,9 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
               Cancel
             </Button>
           ) : (
-            <Button leftSection={<Icon name="compliance" size={14} />} onClick={() => start(demonstrate)}>
+            <IconButton icon="compliance" onClick={() => start(demonstrate)}>
               {state.step === 'idle' ? 'Verify in this browser' : 'Verify again'}
-            </Button>
+            </IconButton>
           )}
         </Group>
       </div>
@@ -175,42 +177,26 @@ function BrokenFacts({
         {sequence !== undefined && <b>Position {count(sequence)}: </b>}
         {message}
       </Text>
-      <dl className={classes.facts}>
-        <div>
-          <dt>Code</dt>
-          <dd>
-            <code>{code}</code>
-          </dd>
-        </div>
-        {checkpoint !== undefined && (
-          <div>
-            <dt>Checkpoint</dt>
-            <dd>{count(checkpoint)}</dd>
-          </div>
-        )}
-        {eventId !== undefined && (
-          <div>
-            <dt>Event</dt>
-            <dd>
-              <Anchor
-                component={PageLink}
-                inherit
-                to={auditPage.path}
-                search={{
-                  selected: eventId,
-                  ...(search.organizationId && { organizationId: search.organizationId }),
-                }}
-              >
-                <code>{eventId}</code>
-              </Anchor>
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Before it</dt>
-          <dd>{plural(verdict.checked, 'event')} in order</dd>
-        </div>
-      </dl>
+      <Facts
+        facts={{
+          Code: <code>{code}</code>,
+          Checkpoint: checkpoint !== undefined && count(checkpoint),
+          Event: eventId !== undefined && (
+            <Anchor
+              component={PageLink}
+              inherit
+              to={auditPage.path}
+              search={{
+                selected: eventId,
+                ...(search.organizationId && { organizationId: search.organizationId }),
+              }}
+            >
+              <code>{eventId}</code>
+            </Anchor>
+          ),
+          'Before it': `${plural(verdict.checked, 'event')} in order`,
+        }}
+      />
       {code === 'CHECKPOINT_LOST' && (
         <Group>
           <Button variant="default" onClick={() => forget(organizationId)}>

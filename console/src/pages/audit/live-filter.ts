@@ -1,7 +1,7 @@
 /** The filters of the list, applied to events of the stream. The server applies them to the list. */
 import type { AuditEvent } from '../../api/generated.ts';
 
-export interface EventFilters {
+interface EventFilters {
   readonly agentId?: string | undefined;
   readonly actorId?: string | undefined;
   readonly action?: string | undefined;

@@ -40,7 +40,4 @@ export const auditPage = definePage({
       search: { outcome: 'failure' },
     },
   ],
-  load: () => import('./AuditPage.tsx').then(({ AuditPage }) => AuditPage),
 });
-
-export const pages = [auditPage];

@@ -10,7 +10,7 @@ import { readRemembered, remember } from './remembered.ts';
 import { shownEvents } from './shown-events.ts';
 
 /** What the server says: `undefined` while it has not answered, or when it could not. */
-export type ServerOpinion = boolean | undefined;
+type ServerOpinion = boolean | undefined;
 
 export type VerificationState =
   | { readonly step: 'idle' }

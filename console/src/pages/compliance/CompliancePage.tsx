@@ -3,26 +3,20 @@ import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
-import { ControlDetail } from './ControlDetail.tsx';
-import { ControlStatus } from './ControlStatus.tsx';
+import { ControlDetail, ControlStatus } from './ControlDetail.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
 import type { Control } from './evidence.ts';
 import { compliancePage, controlStatuses } from './page.ts';
 import { Report } from './Report.tsx';
 
 const columns: readonly Column<Control>[] = [
-  { id: 'id', header: 'Control', cell: ({ id }) => <code>{id}</code>, width: '8rem' },
-  { id: 'name', header: 'Statement', cell: ({ name }) => name },
-  { id: 'status', header: 'Result', cell: ({ status }) => <ControlStatus status={status} />, width: '8rem' },
-  {
-    id: 'checked',
-    header: 'Checked',
-    cell: ({ lastChecked }) => <RelativeTime time={lastChecked} />,
-    width: '9rem',
-  },
+  { header: 'Control', cell: ({ id }) => <code>{id}</code>, width: '8rem' },
+  { header: 'Statement', cell: ({ name }) => name },
+  { header: 'Result', cell: ({ status }) => <ControlStatus status={status} />, width: '8rem' },
+  timeColumn('Checked', ({ lastChecked }) => lastChecked),
 ];
 
 export function CompliancePage() {

@@ -2,9 +2,10 @@ import { Stack, Text } from '@mantine/core';
 import { PageLink } from '../../app/navigation.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { controlRemedies } from '../../components/control-remedies.ts';
+import { Facts } from '../../components/Facts.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
 import classes from './Compliance.module.css';
-import { ControlStatus } from './ControlStatus.tsx';
 import { type Control, evidence } from './evidence.ts';
 
 /** The evidence of one control: its result, when and how it was found, and what to do when it fails. */
@@ -20,18 +21,13 @@ export function ControlDetail({
   const remedy = controlRemedies[id];
   return (
     <Stack gap="sm">
-      <dl className={classes.facts}>
-        <dt>Control</dt>
-        <dd>
-          <code>{id}</code>
-        </dd>
-        <dt>Result</dt>
-        <dd>
-          <ControlStatus status={control.status} />
-        </dd>
-        <dt>Checked</dt>
-        <dd>{exactTime(control.lastChecked)}</dd>
-      </dl>
+      <Facts
+        facts={{
+          Control: <code>{id}</code>,
+          Result: <ControlStatus status={control.status} />,
+          Checked: exactTime(control.lastChecked),
+        }}
+      />
       {check && (
         <Text size="sm">
           <b>How it is checked.</b> {check}
@@ -55,3 +51,11 @@ export function ControlDetail({
     </Stack>
   );
 }
+
+const words: Readonly<Record<Control['status'], { readonly status: string; readonly label: string }>> = {
+  pass: { status: 'passing', label: 'holds' },
+  fail: { status: 'failing', label: 'fails' },
+  unknown: { status: 'disabled', label: 'not known' },
+};
+
+export const ControlStatus = ({ status }: Pick<Control, 'status'>) => <StatusBadge {...words[status]} />;

@@ -1,9 +1,7 @@
 import { Button, Menu } from '@mantine/core';
-import { useState } from 'react';
 import type { OperationId } from '../../api/generated.ts';
-import { callRaw } from '../../api/request.ts';
-import { CopyAsCurlItem } from '../../components/CopyAsCurlItem.tsx';
-import { downloadBlob } from '../../components/download.ts';
+import { CopyAsCurlItem } from '../../components/CopyAsCurl.tsx';
+import { useDownload } from '../../components/download.ts';
 import { Icon } from '../../components/Icon.tsx';
 import { showError } from '../../components/notices.tsx';
 
@@ -15,29 +13,23 @@ const files: readonly { readonly label: string; readonly name: string; readonly 
 
 /** Evidence as files, as the API answers it. */
 export function ExportMenu() {
-  const [busy, setBusy] = useState(false);
-  const download = async ({ name, operation }: (typeof files)[number]) => {
-    setBusy(true);
-    try {
-      const response = await callRaw(operation, {});
-      const day = new Date().toISOString().slice(0, 10);
-      downloadBlob(`${name}-${day}.json`, await response.blob());
-    } catch (error) {
-      showError(error);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { busy, download } = useDownload();
+  const save = ({ name, operation }: (typeof files)[number]) =>
+    download(operation, {}, `${name}-${new Date().toISOString().slice(0, 10)}.json`).catch(showError);
   return (
     <Menu>
       <Menu.Target>
-        <Button variant="default" loading={busy} leftSection={<Icon name="download" size={14} />}>
+        <Button
+          variant="default"
+          loading={busy !== undefined}
+          leftSection={<Icon name="download" size={14} />}
+        >
           Export
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
         {files.map((file) => (
-          <Menu.Item key={file.name} onClick={() => void download(file)}>
+          <Menu.Item key={file.name} onClick={() => void save(file)}>
             {file.label}
           </Menu.Item>
         ))}

@@ -8,7 +8,4 @@ export const compliancePage = definePage({
   title: 'Compliance',
   navigation: { group: 'Evidence', order: 2, icon: 'compliance' },
   search: { status: oneOf(controlStatuses), selected: text() },
-  load: () => import('./CompliancePage.tsx').then(({ CompliancePage }) => CompliancePage),
 });
-
-export const pages = [compliancePage];

@@ -2,19 +2,16 @@ import { Alert, Checkbox, Group, NumberInput, Select, Stack, Text, Textarea } fr
 import type { UseFormReturnType } from '@mantine/form';
 import { useState } from 'react';
 import { type CreatedDelegation, type NewDelegation, scopeDescriptions } from '../../api/generated.ts';
-import { useAction, useApi } from '../../api/queries.ts';
+import { useApi } from '../../api/queries.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { SecretOnce } from '../../components/SecretOnce.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
-import { contentOf, type DelegationTokenContent } from './delegation-token.ts';
 import { useGraphRefresh } from './use-graph.ts';
 
-export interface DelegateDialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
+interface DelegateDialogProps extends DialogProps {
   /** Called with the id of the new chain, after its token was stored. */
   readonly onDone: (chainId: string) => void;
 }
@@ -74,28 +71,26 @@ export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps)
   const session = useSession();
   const refreshGraph = useGraphRefresh();
   const [created, setCreated] = useState<CreatedDelegation>();
-  const create = useAction('createDelegation', { refreshes: ['/delegations'] });
-  const submit = async (values: Values) => {
-    const answer = await create.mutateAsync({ body: bodyOf(values) });
-    refreshGraph();
-    setCreated(answer);
-  };
   const finish = () => {
     if (created) onDone(created.chainId);
     setCreated(undefined);
-    create.reset();
   };
   return (
     <>
-      <FormDialog<Values>
+      <FormDialog
         opened={opened}
         onClose={onClose}
         title="Delegate"
         submitLabel="Delegate"
         initialValues={initialValues}
         validate={validate}
-        onSubmit={submit}
-        extra={(values) => <CopyAsCurl operation="createDelegation" input={{ body: bodyOf(values) }} />}
+        operation="createDelegation"
+        inputOf={(values) => ({ body: bodyOf(values) })}
+        refreshes={['/delegations']}
+        onDone={(delegation) => {
+          refreshGraph();
+          setCreated(delegation);
+        }}
       >
         {(form) => (
           <>
@@ -208,7 +203,7 @@ function ScopeChoice({ form, lendable }: ScopeChoiceProps) {
 
 interface PassOnProps {
   readonly form: UseFormReturnType<Values>;
-  readonly parent: DelegationTokenContent | undefined;
+  readonly parent: object | undefined;
 }
 
 function PassOn({ form, parent }: PassOnProps) {
@@ -252,4 +247,23 @@ function useLendableApis() {
       scopes,
     })),
   ];
+}
+
+/** Reads a delegation token for the form; the server verifies it. Undefined for text that is none. */
+function contentOf(token: string): { readonly scopes: readonly string[] } | undefined {
+  const [header, payload] = token.trim().split('.');
+  const claims = decode(payload);
+  if (decode(header)?.typ !== 'delegation+jwt' || typeof claims?.scope !== 'string') return undefined;
+  return { scopes: claims.scope.split(' ').filter((scope) => scope !== '') };
+}
+
+function decode(part: string | undefined): Record<string, unknown> | undefined {
+  try {
+    const bytes = Uint8Array.from(atob((part ?? '').replaceAll('-', '+').replaceAll('_', '/')), (char) =>
+      char.charCodeAt(0),
+    );
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
 }

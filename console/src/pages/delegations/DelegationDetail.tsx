@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Stack, Text, Timeline } from '@mantine/core';
+import { Anchor, Group, Stack, Text, Timeline } from '@mantine/core';
 import { useState } from 'react';
 import type { DelegationWithLinks } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -6,18 +6,19 @@ import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
-import { TenantText } from '../../components/TenantText.tsx';
+import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import classes from './DelegationDetail.module.css';
 import { RevokeDelegation } from './RevokeDelegation.tsx';
-import { Scopes } from './Scopes.tsx';
 
 type Link = DelegationWithLinks['chain'][number];
 
-export interface DelegationDetailProps {
+interface DelegationDetailProps {
   readonly chainId: string;
   readonly onSelect: (chainId: string) => void;
 }
@@ -39,48 +40,31 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
     (session.role !== 'viewer' && data.chain.some(({ delegatorId }) => delegatorId === session.agentId));
   return (
     <Stack gap="sm">
-      <dl className={classes.facts}>
-        <Fact name="Status">
-          <StatusBadge status={data.status} />
-        </Fact>
-        <Fact name="On behalf of">
-          <AgentName agentId={data.subjectId} />
-        </Fact>
-        <Fact name="Effective now">
-          {data.effectiveScopes.length > 0 ? (
-            <Scopes scopes={data.effectiveScopes} shown={20} />
-          ) : (
-            <Text size="sm">
-              Nothing can be redeemed{isActive && ': the subject no longer holds these scopes'}.
-            </Text>
-          )}
-        </Fact>
-        <Fact name="API">
-          <TenantText text={data.resource?.join(', ') ?? 'Countersign'} multiline />
-        </Fact>
-        <Fact name="Purpose">
-          <TenantText text={data.purpose} multiline />
-        </Fact>
-        <Fact name="Passing on">{data.allowRedelegation ? 'allowed' : 'not allowed'}</Fact>
-        <Fact name="Created">
-          <time dateTime={data.createdAt}>{exactTime(data.createdAt)}</time>
-        </Fact>
-        <Fact name={data.status === 'revoked' ? 'Revoked' : isActive ? 'Expires' : 'Expired'}>
-          <RelativeTime time={data.revokedAt ?? data.expiresAt} />
-        </Fact>
-        <Fact name="Chain id">
-          <code>{data.chainId}</code>
-        </Fact>
-      </dl>
+      <Facts
+        facts={{
+          Status: <StatusBadge status={data.status} />,
+          'On behalf of': <AgentName agentId={data.subjectId} />,
+          'Effective now':
+            data.effectiveScopes.length > 0 ? (
+              <Scopes scopes={data.effectiveScopes} shown={20} />
+            ) : (
+              `Nothing can be redeemed${isActive ? ': the subject no longer holds these scopes' : ''}.`
+            ),
+          API: <TenantText text={data.resource?.join(', ') ?? 'Countersign'} multiline />,
+          Purpose: <TenantText text={data.purpose} multiline />,
+          'Passing on': data.allowRedelegation ? 'allowed' : 'not allowed',
+          Created: <time dateTime={data.createdAt}>{exactTime(data.createdAt)}</time>,
+          [data.status === 'revoked' ? 'Revoked' : isActive ? 'Expires' : 'Expired']: (
+            <RelativeTime time={data.revokedAt ?? data.expiresAt} />
+          ),
+          'Chain id': <code>{data.chainId}</code>,
+        }}
+      />
       <Group gap="xs">
         {mayRevoke && isActive && (
-          <Button
-            variant="default"
-            leftSection={<Icon name="close" size={14} />}
-            onClick={() => setRevoking(true)}
-          >
+          <IconButton variant="default" icon="close" onClick={() => setRevoking(true)}>
             Revoke
-          </Button>
+          </IconButton>
         )}
         <CopyAsCurl operation="getDelegation" input={{ params: { chainId } }} />
       </Group>
@@ -99,15 +83,6 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
       <PassedOn chainId={chainId} onSelect={onSelect} />
       <RevokeDelegation chainId={chainId} link={data} opened={revoking} onClose={() => setRevoking(false)} />
     </Stack>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -170,5 +145,21 @@ function PassedOn({ chainId, onSelect }: DelegationDetailProps) {
         {data.total > data.data.length && <li>and {data.total - data.data.length} more</li>}
       </ul>
     </section>
+  );
+}
+
+/** Scopes as words, the first few of them. */
+export function Scopes({ scopes, shown }: { readonly scopes: readonly string[]; readonly shown: number }) {
+  const rest = scopes.length - shown;
+  if (scopes.length === 0) return <>none</>;
+  return (
+    <span className={classes.scopes} title={visibleText(scopes.join(' ').slice(0, 1_000))}>
+      {scopes.slice(0, shown).map((scope) => (
+        <code key={scope} className={classes.scope}>
+          {visibleText(scope)}
+        </code>
+      ))}
+      {rest > 0 && <span>+{rest} more</span>}
+    </span>
   );
 }

@@ -35,7 +35,7 @@ import { LinkEdge, type LinkEdgeType } from './LinkEdge.tsx';
 import { curveBetween, type Line, lineThrough } from './link-line.ts';
 import type { PlacedGraph } from './use-graph.ts';
 
-export interface DelegationGraphProps {
+interface DelegationGraphProps {
   readonly graph: PlacedGraph;
   readonly selectedId: string | undefined;
   readonly onSelect: (chainId: string | undefined) => void;

@@ -7,19 +7,19 @@ import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { statusColumn } from '../../components/DataTable.tsx';
 import { DetailPane } from '../../components/DetailPane.tsx';
 import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { DelegateDialog } from './DelegateDialog.tsx';
-import { DelegationDetail } from './DelegationDetail.tsx';
+import { DelegationDetail, Scopes } from './DelegationDetail.tsx';
 import classes from './DelegationsPage.module.css';
 import { delegationsPage } from './page.ts';
-import { Scopes } from './Scopes.tsx';
 import type { LinkFilters } from './use-graph.ts';
 
 const GraphPanel = lazy(() =>
@@ -27,32 +27,17 @@ const GraphPanel = lazy(() =>
 );
 
 const columns: readonly Column<DelegationChain>[] = [
-  {
-    id: 'delegator',
-    header: 'Delegator',
-    cell: ({ delegatorId }) => <Name agentId={delegatorId} />,
-    width: '22%',
-  },
-  {
-    id: 'delegatee',
-    header: 'Delegatee',
-    cell: ({ delegateeId }) => <Name agentId={delegateeId} />,
-    width: '22%',
-  },
-  {
-    id: 'scopes',
-    header: 'Scopes',
-    cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />,
-    width: '14rem',
-  },
-  { id: 'api', header: 'API', cell: ({ resource }) => <TenantText text={apiOf(resource)} /> },
-  { id: 'depth', header: 'Depth', cell: ({ depth }) => depth, width: '4rem', align: 'right' },
-  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '6rem' },
-  { id: 'ends', header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
+  { header: 'Delegator', cell: ({ delegatorId }) => <Name agentId={delegatorId} />, width: '22%' },
+  { header: 'Delegatee', cell: ({ delegateeId }) => <Name agentId={delegateeId} />, width: '22%' },
+  { header: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />, width: '14rem' },
+  { header: 'API', cell: ({ resource }) => <TenantText text={apiOf(resource)} /> },
+  { header: 'Depth', cell: ({ depth }) => depth, width: '4rem', align: 'right' },
+  statusColumn('6rem'),
+  { header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
 ];
 
 /** Beside the detail pane, which has the rest. */
-const narrowColumns = columns.filter(({ id }) => id !== 'api' && id !== 'depth');
+const narrowColumns = columns.filter(({ header }) => header !== 'API' && header !== 'Depth');
 
 const statusFilter: Filter = {
   kind: 'choice',
@@ -122,12 +107,9 @@ export function DelegationsPage() {
           <>
             <CopyAsCurl operation="listDelegations" input={{ query: { ...query, page, limit: 20 } }} />
             {mayDelegate && (
-              <Button
-                leftSection={<Icon name="plus" size={14} />}
-                onClick={() => setSearch({ delegate: true })}
-              >
+              <IconButton icon="plus" onClick={() => setSearch({ delegate: true })}>
                 Delegate
-              </Button>
+              </IconButton>
             )}
           </>
         }
@@ -218,7 +200,7 @@ export function DelegationsPage() {
 }
 
 /** The API that a delegation is for. */
-export const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign';
+const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign';
 
 /** As wide as its column: a long name does not take the room of the others. */
 const Name = ({ agentId }: { readonly agentId: string }) => (

@@ -6,7 +6,7 @@ import { DelegationGraph } from './DelegationGraph.tsx';
 import classes from './DelegationsPage.module.css';
 import { type LinkFilters, useGraphLinks, usePlacedGraph } from './use-graph.ts';
 
-export interface GraphPanelProps {
+interface GraphPanelProps {
   readonly query: LinkFilters;
   readonly selectedId: string | undefined;
   readonly onSelect: (chainId: string | undefined) => void;

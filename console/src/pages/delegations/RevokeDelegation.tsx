@@ -1,20 +1,17 @@
 import { List, Text } from '@mantine/core';
 import type { DelegationChain } from '../../api/generated.ts';
-import { useAction, useApi } from '../../api/queries.ts';
+import { useApi } from '../../api/queries.ts';
 import { AgentName } from '../../components/AgentName.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
-import { showDone } from '../../components/notices.tsx';
-import { offlineNote } from '../../components/offline-note.ts';
+import { offlineVerificationNote } from '../../components/offline-verification.ts';
 import { useGraphRefresh } from './use-graph.ts';
 
-export interface RevokeDelegationProps {
+interface RevokeDelegationProps extends DialogProps {
   readonly chainId: string;
   readonly link: Pick<DelegationChain, 'delegatorId' | 'delegateeId'>;
-  readonly opened: boolean;
-  readonly onClose: () => void;
 }
 
 const shown = 10;
@@ -27,23 +24,19 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
     { params: { chainId }, query: { limit: shown } },
     { enabled: opened, staleTime: 0 },
   );
-  const revoke = useAction('revokeDelegation', {
-    refreshes: ['/delegations'],
-    onSuccess: () => {
-      refreshGraph();
-      showDone('Delegation revoked');
-    },
-  });
   const total = below.data?.total ?? 0;
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened}
       onClose={onClose}
       title="Revoke this delegation?"
       confirmLabel={total > 0 ? `Revoke ${total + 1} delegations` : 'Revoke'}
-      onConfirm={() => revoke.mutateAsync({ params: { chainId } })}
+      operation="revokeDelegation"
+      input={{ params: { chainId } }}
+      refreshes={['/delegations']}
+      doneMessage="Delegation revoked"
+      onDone={refreshGraph}
       ready={below.data !== undefined}
-      extra={<CopyAsCurl operation="revokeDelegation" input={{ params: { chainId } }} />}
     >
       <Text size="sm">
         From <AgentName agentId={link.delegatorId} link={false} /> to{' '}
@@ -51,7 +44,7 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
       </Text>
       <Text size="sm" my="xs">
         Its access tokens end at once for introspection, and so do those of all that was passed on.{' '}
-        {offlineNote()} This cannot be undone.
+        {offlineVerificationNote()} This cannot be undone.
       </Text>
       {below.isPending && <LoadingState label="Loading what ends" rows={2} />}
       {below.error && <ErrorState error={below.error} onRetry={() => void below.refetch()} />}
@@ -76,6 +69,6 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
             </List>
           </>
         ))}
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }

@@ -28,7 +28,4 @@ export const delegationsPage = definePage({
     },
     { label: 'Revoked delegations', keywords: 'ended', search: { status: 'revoked' } },
   ],
-  load: () => import('./DelegationsPage.tsx').then(({ DelegationsPage }) => DelegationsPage),
 });
-
-export const pages = [delegationsPage];

@@ -13,7 +13,7 @@ const pageSize = 100;
 const maxPages = 5;
 const graphKey = 'delegationGraph';
 
-export interface GraphLinks {
+interface GraphLinks {
   readonly links: readonly DelegationChain[];
   /** How many match; the graph has at most the newest 500. */
   readonly total: number;

@@ -1,20 +1,19 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import type { PageSearch } from '../../app/page.ts';
+import { agentTypes } from '../../components/agent-types.ts';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { ListingFacts } from './ListingFacts.tsx';
-import { ListingHeading } from './ListingHeading.tsx';
-import { agentTypes } from './listing.ts';
-import { Publisher } from './Publisher.tsx';
-import { TitleAndSummary } from './TitleAndSummary.tsx';
-import { VerifiedBadge } from './VerifiedBadge.tsx';
-import type { ViewProps } from './view.ts';
+import { ListingFacts, ListingHeading, Publisher, VerifiedBadge } from './ListingFacts.tsx';
+import classes from './Marketplace.module.css';
+import type { marketplacePage } from './page.ts';
 
 const filters: readonly Filter[] = [
   { kind: 'text', name: 'q', label: 'Search', placeholder: 'Words, "phrases", -exclusions' },
@@ -33,37 +32,30 @@ const filters: readonly Filter[] = [
 ];
 
 const columns: readonly Column<Listing>[] = [
+  { header: 'Published by', cell: (listing) => <Publisher listing={listing} />, width: '14rem' },
+  { header: 'Identity', cell: ({ verified }) => <VerifiedBadge verified={verified} />, width: '7rem' },
   {
-    id: 'publisher',
-    header: 'Published by',
-    cell: (listing) => <Publisher listing={listing} />,
-    width: '14rem',
-  },
-  {
-    id: 'verified',
-    header: 'Identity',
-    cell: ({ verified }) => <VerifiedBadge verified={verified} />,
-    width: '7rem',
-  },
-  {
-    id: 'title',
     header: 'Agent, as the publisher describes it',
     cell: (listing) => <TitleAndSummary listing={listing} />,
   },
-  { id: 'type', header: 'Type', cell: ({ agentType }) => agentType, width: '8rem' },
+  { header: 'Type', cell: ({ agentType }) => agentType, width: '8rem' },
   {
-    id: 'categories',
     header: 'Categories',
     cell: ({ categories }) => <TenantText text={categories.join(', ')} />,
     width: '12rem',
   },
-  {
-    id: 'published',
-    header: 'Published',
-    cell: ({ publishedAt }) => <RelativeTime time={publishedAt} />,
-    width: '8rem',
-  },
+  timeColumn('Published', ({ publishedAt }) => publishedAt),
 ];
+
+type Search = PageSearch<typeof marketplacePage>;
+
+/** The two views of the page have the same inputs. */
+export interface ViewProps {
+  readonly search: Search;
+  readonly onSearch: (changes: Partial<Search>) => void;
+  /** The switch between the views. */
+  readonly tabs: ReactNode;
+}
 
 /** Listings that are on show for this organization. */
 export function FindAgents({ search, onSearch, tabs }: ViewProps) {
@@ -103,8 +95,21 @@ export function FindAgents({ search, onSearch, tabs }: ViewProps) {
 
 /** A listing that a link names and this page of the list does not have. */
 function OtherPage({ listingId }: { readonly listingId: string }) {
-  const { data, error, isPending, refetch } = useApi('getMarketplaceAgent', { params: { listingId } });
-  if (isPending) return <LoadingState label="Loading the listing" rows={4} />;
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  return <ListingFacts listing={data} />;
+  const query = useApi('getMarketplaceAgent', { params: { listingId } });
+  return (
+    <QueryState query={query} label="Loading the listing" rows={4}>
+      {(listing) => <ListingFacts listing={listing} />}
+    </QueryState>
+  );
 }
+
+const TitleAndSummary = ({ listing }: { readonly listing: Listing }) => (
+  <div className={classes.cell}>
+    <Text fw={600} size="sm" component="div">
+      <TenantText text={listing.title} />
+    </Text>
+    <Text size="xs" c="dimmed" component="div">
+      <TenantText text={listing.summary} />
+    </Text>
+  </div>
+);

@@ -3,14 +3,14 @@ import { useState } from 'react';
 import type { Listing } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
 import { PublishDialog } from './PublishDialog.tsx';
 
-export interface ListingActionsProps {
+interface ListingActionsProps {
   readonly listing: Listing;
   readonly onDeleted: () => void;
 }
@@ -22,7 +22,6 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
   const can = useCan();
   const [dialog, setDialog] = useState<Dialog>();
   const update = useAction('updateListing', { refreshes: ['/marketplace'] });
-  const remove = useAction('deleteListing', { refreshes: ['/marketplace'] });
   if (!can('agents:write')) return null;
   const params = { listingId: listing.listingId };
   const close = () => setDialog(undefined);
@@ -56,35 +55,33 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
       )}
       <PublishDialog opened={dialog === 'publish'} onClose={close} listing={listing} />
       <ListingDialog opened={dialog === 'edit'} onClose={close} listing={listing} onSaved={close} />
-      <ConfirmEnding
+      <ConfirmDialog
         opened={dialog === 'withdraw'}
         onClose={close}
         title="Withdraw this listing?"
         confirmLabel="Withdraw"
-        onConfirm={async () => {
-          await update.mutateAsync({ params, body: { status: 'withdrawn' } });
-          showDone('The listing is withdrawn');
-        }}
-        extra={<CopyAsCurl operation="updateListing" input={{ params, body: { status: 'withdrawn' } }} />}
+        operation="updateListing"
+        input={{ params, body: { status: 'withdrawn' } }}
+        refreshes={['/marketplace']}
+        doneMessage="The listing is withdrawn"
       >
         <Name listing={listing} /> is no longer found on the marketplace. Its texts stay, and you can publish
         it again. The agent itself does not change.
-      </ConfirmEnding>
-      <ConfirmEnding
+      </ConfirmDialog>
+      <ConfirmDialog
         opened={dialog === 'delete'}
         onClose={close}
         title="Delete this listing?"
         confirmLabel="Delete"
-        onConfirm={async () => {
-          await remove.mutateAsync({ params });
-          showDone('The listing is deleted');
-          onDeleted();
-        }}
-        extra={<CopyAsCurl operation="deleteListing" input={{ params }} />}
+        operation="deleteListing"
+        input={{ params }}
+        refreshes={['/marketplace']}
+        doneMessage="The listing is deleted"
+        onDone={onDeleted}
       >
         <Name listing={listing} /> and its texts are deleted. The agent itself does not change, and it can be
         listed again.
-      </ConfirmEnding>
+      </ConfirmDialog>
     </Group>
   );
 }

@@ -1,8 +1,7 @@
 import { Checkbox, Select, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { useFrozen } from '../../components/frozen.ts';
 import {
@@ -16,9 +15,7 @@ import {
 } from './listing.ts';
 import { PublicFacts } from './PublishDialog.tsx';
 
-export interface ListingDialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
+interface ListingDialogProps extends DialogProps {
   /** Undefined: a new one. */
   readonly listing: Listing | undefined;
   readonly onSaved: (listing: Listing) => void;
@@ -27,8 +24,6 @@ export interface ListingDialogProps {
 /** Creates a listing as a draft, or changes one. */
 export function ListingDialog({ opened, onClose, listing: current, onSaved }: ListingDialogProps) {
   const listing = useFrozen(current, opened ? 'listing' : undefined);
-  const create = useAction('createListing', { refreshes: ['/marketplace'] });
-  const update = useAction('updateListing', { refreshes: ['/marketplace'] });
   return (
     <FormDialog
       key={listing ? `${listing.listingId} ${listing.updatedAt}` : 'new'}
@@ -39,22 +34,14 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
       size="lg"
       initialValues={formOf(listing)}
       validate={(form) => problemsOf(form, listing)}
-      onSubmit={async (form) => {
-        const saved = listing
-          ? await update.mutateAsync({ params: { listingId: listing.listingId }, body: changeOf(form) })
-          : await create.mutateAsync({ body: newListingOf(form) });
-        onSaved(saved);
-      }}
-      extra={(form) =>
-        listing ? (
-          <CopyAsCurl
-            operation="updateListing"
-            input={{ params: { listingId: listing.listingId }, body: changeOf(form) }}
-          />
-        ) : (
-          <CopyAsCurl operation="createListing" input={{ body: newListingOf(form) }} />
-        )
+      operation={listing ? 'updateListing' : 'createListing'}
+      inputOf={(form) =>
+        listing
+          ? { params: { listingId: listing.listingId }, body: changeOf(form) }
+          : { body: newListingOf(form) }
       }
+      refreshes={['/marketplace']}
+      onDone={onSaved}
     >
       {(form) => (
         <Stack gap="sm">

@@ -7,13 +7,24 @@ import { marketplacePage } from './page.ts';
 
 const viewLabels = { find: 'Find agents', own: 'Your listings' } as const;
 
+const noFilters = {
+  q: undefined,
+  status: undefined,
+  capability: undefined,
+  category: undefined,
+  agentType: undefined,
+  verified: undefined,
+};
+
 export function MarketplacePage() {
   const [search, setSearch] = usePageSearch(marketplacePage);
   const can = useCan();
   const changeView = (view: string) =>
     setSearch({
-      ...{ view: view as typeof search.view, page: 1, selected: undefined, q: undefined, status: undefined },
-      ...{ capability: undefined, category: undefined, agentType: undefined, verified: undefined },
+      ...noFilters,
+      view: view as typeof search.view,
+      page: 1,
+      selected: undefined,
     });
   const tabs = can('agents:read') && (
     <SegmentedControl

@@ -1,28 +1,24 @@
-import { Button, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { statusColumn, timeColumn } from '../../components/DataTable.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import type { ViewProps } from './FindAgents.tsx';
 import { ListingActions } from './ListingActions.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
-import { ListingFacts } from './ListingFacts.tsx';
-import { ListingHeading } from './ListingHeading.tsx';
+import { ListingFacts, ListingHeading } from './ListingFacts.tsx';
 import { listingStatuses } from './listing.ts';
 import classes from './Marketplace.module.css';
-import type { ViewProps } from './view.ts';
 
 const columns: readonly Column<Listing>[] = [
   {
-    id: 'title',
     header: 'Listing',
     cell: ({ title, agentId }) => (
       <div className={classes.cell}>
@@ -35,13 +31,8 @@ const columns: readonly Column<Listing>[] = [
       </div>
     ),
   },
-  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8rem' },
-  {
-    id: 'updated',
-    header: 'Changed',
-    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
-    width: '9rem',
-  },
+  statusColumn(),
+  timeColumn('Changed', ({ updatedAt }) => updatedAt),
 ];
 
 /** The listings of the own organization, of any status. */
@@ -51,9 +42,9 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
   const query = { status, page };
   const listings = useApi('listListings', { query }, { keepPrevious: true });
   const create = can('agents:write') && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => onSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => onSearch({ create: true })}>
       List an agent
-    </Button>
+    </IconButton>
   );
   return (
     <>
@@ -110,17 +101,14 @@ interface OwnListingProps {
 
 function OwnListing({ listingId, listing, onDeleted }: OwnListingProps) {
   const other = useApi('getListing', { params: { listingId } }, { enabled: listing === undefined });
-  const shown = listing ?? other.data;
-  if (shown)
-    return (
-      <>
-        <ListingActions listing={shown} onDeleted={onDeleted} />
-        <ListingFacts listing={shown} />
-      </>
-    );
-  return other.error ? (
-    <ErrorState error={other.error} onRetry={() => void other.refetch()} />
-  ) : (
-    <LoadingState label="Loading the listing" rows={4} />
+  return (
+    <QueryState query={{ ...other, data: listing ?? other.data }} label="Loading the listing" rows={4}>
+      {(shown) => (
+        <>
+          <ListingActions listing={shown} onDeleted={onDeleted} />
+          <ListingFacts listing={shown} />
+        </>
+      )}
+    </QueryState>
   );
 }

@@ -1,23 +1,17 @@
 import { Stack, Text } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
-import { showDone } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { publicFactsOf } from './listing.ts';
-import classes from './Marketplace.module.css';
 
-export interface PublishDialogProps {
+interface PublishDialogProps extends DialogProps {
   readonly listing: Listing;
-  readonly opened: boolean;
-  readonly onClose: () => void;
 }
 
 /** Asks before a listing is shown to everyone. */
 export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) {
-  const update = useAction('updateListing', { refreshes: ['/marketplace'] });
-  const input = { params: { listingId: listing.listingId }, body: { status: 'published' } } as const;
   return (
     <FormDialog
       opened={opened}
@@ -27,11 +21,10 @@ export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) 
       confirms
       size="lg"
       initialValues={{}}
-      onSubmit={async () => {
-        await update.mutateAsync(input);
-        showDone('The listing is on show');
-      }}
-      extra={() => <CopyAsCurl operation="updateListing" input={input} />}
+      operation="updateListing"
+      inputOf={() => ({ params: { listingId: listing.listingId }, body: { status: 'published' as const } })}
+      refreshes={['/marketplace']}
+      doneMessage="The listing is on show"
     >
       {() => (
         <Stack gap="sm">
@@ -48,21 +41,16 @@ export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) 
 
 /** What becomes public with a listing. */
 export function PublicFacts({ listing }: { readonly listing: Listing }) {
+  const facts = publicFactsOf(listing).map(([name, text]) => [
+    name,
+    <TenantText key={name} text={text} multiline />,
+  ]);
   return (
     <section aria-label="This becomes public">
       <Text size="sm" fw={600} mb={4}>
         This becomes public
       </Text>
-      <dl className={classes.facts}>
-        {publicFactsOf(listing).map(([name, text]) => (
-          <div key={name} className={classes.fact}>
-            <dt>{name}</dt>
-            <dd>
-              <TenantText text={text} multiline />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={Object.fromEntries(facts)} />
     </section>
   );
 }

@@ -1,5 +1,5 @@
 /** The words of a listing, and the form that creates or changes one. */
-import type { Agent, Listing, ListingChange, NewListing } from '../../api/generated.ts';
+import type { Listing, ListingChange, NewListing } from '../../api/generated.ts';
 
 export const listingStatuses = [
   'draft',
@@ -7,17 +7,6 @@ export const listingStatuses = [
   'suspended',
   'withdrawn',
 ] as const satisfies readonly Listing['status'][];
-
-export const agentTypes = [
-  'screener',
-  'classifier',
-  'orchestrator',
-  'extractor',
-  'summarizer',
-  'router',
-  'monitor',
-  'custom',
-] as const satisfies readonly Agent['agentType'][];
 
 export const pricingModels = [
   { value: 'free', label: 'Free' },
@@ -31,7 +20,7 @@ export const visibilities = [
 ];
 
 /** What the inputs hold. */
-export interface ListingForm extends Record<string, unknown> {
+interface ListingForm extends Record<string, unknown> {
   agentId: string;
   title: string;
   summary: string;

@@ -1,6 +1,7 @@
 import { definePage } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
-import { agentTypes, listingStatuses } from './listing.ts';
+import { agentTypes } from '../../components/agent-types.ts';
+import { listingStatuses } from './listing.ts';
 
 export const views = ['find', 'own'] as const;
 
@@ -28,7 +29,4 @@ export const marketplacePage = definePage({
       search: { view: 'own', create: '1' },
     },
   ],
-  load: () => import('./MarketplacePage.tsx').then(({ MarketplacePage }) => MarketplacePage),
 });
-
-export const pages = [marketplacePage];

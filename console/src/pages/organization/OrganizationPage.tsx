@@ -1,20 +1,21 @@
 /** One organization: its name and plan, its members, and the people who sign in to the console. */
-import { Button, Group, Paper, Tabs } from '@mantine/core';
+
+import { Group, Paper, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Organization } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
-import { BackLink } from '../../components/BackLink.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { Facts } from './Facts.tsx';
 import { MembersTab } from './members/MembersTab.tsx';
+import classes from './organization.module.css';
 import { type OrganizationTab, operatorScope, organizationPage } from './page.ts';
 import { PeopleTab } from './people/PeopleTab.tsx';
 import { RenameOrganization } from './RenameOrganization.tsx';
@@ -37,18 +38,14 @@ export function OrganizationPage(): ReactNode {
       <PageTitle
         title="Organization"
         description="Agents with a role, and people who sign in to this console."
-        above={isOperator && <BackLink to="/organizations">All organizations</BackLink>}
+        back={isOperator ? { to: '/organizations', label: 'All organizations' } : undefined}
         actions={
           data && (
             <Group gap="xs">
               <CopyAsCurl operation="getOrganization" input={input} />
-              <Button
-                variant="default"
-                leftSection={<Icon name="edit" size={14} />}
-                onClick={() => setSearch({ rename: true })}
-              >
+              <IconButton variant="default" icon="edit" onClick={() => setSearch({ rename: true })}>
                 Rename
-              </Button>
+              </IconButton>
             </Group>
           )
         }
@@ -95,6 +92,7 @@ function OrganizationFacts({ organization }: { readonly organization: Organizati
   return (
     <Paper component="section" aria-label="Name and plan">
       <Facts
+        className={classes.facts}
         facts={{
           Name: <TenantText text={name} />,
           'Short name': <TenantText text={slug} />,

@@ -1,6 +1,18 @@
 import { Radio, Stack } from '@mantine/core';
 
-export interface RoleFieldProps {
+/** The roles of members, with their meaning. */
+export const memberRoles = {
+  member: 'Belongs to the organization; its scopes decide what it may do.',
+  admin: 'Also manages members, people, billing, webhooks and grants of the organization.',
+} as const;
+
+/** The roles of people, with their meaning. */
+export const personRoles = {
+  viewer: 'Sees what the agent may read, and changes nothing.',
+  admin: 'Does all that the agent may do, and manages the organization.',
+} as const;
+
+interface RoleFieldProps {
   /** Each role with a sentence about it. */
   readonly roles: Readonly<Record<string, string>>;
   readonly value?: string;

@@ -3,7 +3,7 @@ import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params
 
 export const operatorScope = 'admin:orgs';
 
-export const organizationTabs = ['members', 'people'] as const;
+const organizationTabs = ['members', 'people'] as const;
 export type OrganizationTab = (typeof organizationTabs)[number];
 
 /** The session's organization; for an operator also another one, by `id`. `role`, `page` and the dialogs belong to the open tab. */
@@ -35,7 +35,6 @@ export const organizationPage = definePage({
       search: { tab: 'people', add: '1' },
     },
   ],
-  load: () => import('./OrganizationPage.tsx').then(({ OrganizationPage }) => OrganizationPage),
 });
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
@@ -62,7 +61,4 @@ export const organizationsPage = definePage({
       search: { create: '1' },
     },
   ],
-  load: () => import('./instance/OrganizationsPage.tsx').then(({ OrganizationsPage }) => OrganizationsPage),
 });
-
-export const pages = [organizationPage, organizationsPage];

@@ -1,4 +1,4 @@
-import { Group, Paper, Text, Title } from '@mantine/core';
+import { Anchor, Group, Paper, Text, Title } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import { PageLink } from '../../app/navigation.tsx';
 import { controlRemedies } from '../../components/control-remedies.ts';
@@ -31,9 +31,9 @@ export function InstanceHints() {
         ))}
       </ul>
       <Text size="sm" mt={4}>
-        <PageLink to="/compliance" className={classes.link}>
+        <Anchor component={PageLink} to="/compliance" inherit>
           All controls
-        </PageLink>
+        </Anchor>
       </Text>
     </Paper>
   );

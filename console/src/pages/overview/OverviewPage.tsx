@@ -8,13 +8,10 @@ import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { AuditBadge } from './AuditBadge.tsx';
-import { ExpiringCredentials } from './ExpiringCredentials.tsx';
-import { FailingDeliveries } from './FailingDeliveries.tsx';
+import { RefusalsChart, TokensChart } from './Charts.tsx';
 import { InstanceHints } from './InstanceHints.tsx';
-import { RefusalsChart } from './RefusalsChart.tsx';
 import { StartGuide } from './start/StartGuide.tsx';
-import { TokensChart } from './TokensChart.tsx';
-import { WritingAgents } from './WritingAgents.tsx';
+import { ExpiringCredentials, FailingDeliveries, WritingAgents } from './Tables.tsx';
 
 /** The charts move on with the minutes. Events refresh the page earlier. */
 const refetchInterval = 60_000;

@@ -5,7 +5,4 @@ export const overviewPage = definePage({
   title: 'Overview',
   navigation: { group: 'Start', order: 1, icon: 'overview' },
   scope: 'agents:read',
-  load: () => import('./OverviewPage.tsx').then(({ OverviewPage }) => OverviewPage),
 });
-
-export const pages = [overviewPage];

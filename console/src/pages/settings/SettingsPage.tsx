@@ -1,17 +1,16 @@
-import { Anchor, Paper, Stack, Switch, Text, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Anchor, Stack, Switch, Text, Title } from '@mantine/core';
 import type { Instance } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../app/navigation.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
+import { type Column, DataTable, timeColumn } from '../../components/DataTable.tsx';
+import { Facts } from '../../components/Facts.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { Section } from '../../components/Section.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { settingsPage } from './page.ts';
-import classes from './Settings.module.css';
 
 type SigningKey = Instance['signingKeys'][number];
 type Setting = Instance['configuration'][number];
@@ -26,71 +25,43 @@ export function SettingsPage() {
         description="The state of this instance. Settings are environment variables of the server and cannot be changed here."
         actions={<CopyAsCurl operation="getInstance" input={{}} />}
       />
-      {query.data ? (
-        <Stack gap="md">
-          <Versions instance={query.data} />
-          <Keys keys={query.data.signingKeys} />
-          <AuditState audit={query.data.audit} />
-          <Configuration settings={query.data.configuration} />
-        </Stack>
-      ) : query.error ? (
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <LoadingState label="Loading settings" rows={10} />
-      )}
+      <QueryState query={query} label="Loading settings" rows={10}>
+        {(instance) => (
+          <Stack gap="md">
+            <Versions instance={instance} />
+            <Keys keys={instance.signingKeys} />
+            <AuditState audit={instance.audit} />
+            <Configuration settings={instance.configuration} />
+          </Stack>
+        )}
+      </QueryState>
     </>
-  );
-}
-
-function Section({ title, text, children }: { title: string; text?: ReactNode; children: ReactNode }) {
-  return (
-    <Paper component="section" aria-label={title} withBorder p="md">
-      <Title order={2} mb={text ? 2 : 'xs'}>
-        {title}
-      </Title>
-      {text && (
-        <Text size="sm" c="dimmed" mb="xs" maw="48rem">
-          {text}
-        </Text>
-      )}
-      {children}
-    </Paper>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
 function Versions({ instance: { version, node, startedAt } }: { readonly instance: Instance }) {
   return (
     <Section title="Versions">
-      <dl className={classes.facts}>
-        <Fact name="Countersign">{version}</Fact>
-        <Fact name="Node.js">{node}</Fact>
-        <Fact name="Started">
-          <RelativeTime time={startedAt} /> ({exactTime(startedAt)})
-        </Fact>
-      </dl>
+      <Facts
+        facts={{
+          Countersign: version,
+          'Node.js': node,
+          Started: (
+            <>
+              <RelativeTime time={startedAt} /> ({exactTime(startedAt)})
+            </>
+          ),
+        }}
+      />
     </Section>
   );
 }
 
 const keyColumns: readonly Column<SigningKey>[] = [
-  { id: 'id', header: 'Key id', cell: ({ keyId }) => <code>{keyId}</code> },
-  { id: 'algorithm', header: 'Algorithm', width: '8rem', cell: ({ algorithm }) => algorithm ?? '–' },
-  { id: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <KeyStatus status={status} /> },
-  {
-    id: 'since',
-    header: 'Signs the log since',
-    width: '12rem',
-    cell: ({ signsSince }) => <RelativeTime time={signsSince} fallback="not yet" />,
-  },
+  { header: 'Key id', cell: ({ keyId }) => <code>{keyId}</code> },
+  { header: 'Algorithm', width: '8rem', cell: ({ algorithm }) => algorithm ?? '–' },
+  { header: 'Status', width: '8rem', cell: ({ status }) => <KeyStatus status={status} /> },
+  timeColumn('Signs the log since', ({ signsSince }) => signsSince, { width: '12rem', fallback: 'not yet' }),
 ];
 
 /** A retired key is in order: it is no failure. */
@@ -102,7 +73,7 @@ function Keys({ keys }: { readonly keys: readonly SigningKey[] }) {
   return (
     <Section
       title="Signing keys"
-      text="The active key signs tokens and the audit log. Published keys are in /.well-known/jwks.json. A retired key is no longer published; the audit log still knows it."
+      description="The active key signs tokens and the audit log. Published keys are in /.well-known/jwks.json. A retired key is no longer published; the audit log still knows it."
     >
       <DataTable label="Signing keys" rows={keys} columns={keyColumns} rowId={({ keyId }) => keyId} />
     </Section>
@@ -112,31 +83,27 @@ function Keys({ keys }: { readonly keys: readonly SigningKey[] }) {
 function AuditState({ audit: { linking, treeHead } }: { readonly audit: Instance['audit'] }) {
   return (
     <Section title="Audit log">
-      <dl className={classes.facts}>
-        <Fact name="New events">
-          {linking === 'ok' ? (
-            <StatusBadge status="active" label="linked within seconds" />
-          ) : (
-            <StatusBadge status="failing" label="linking is delayed" />
-          )}
-        </Fact>
-        {treeHead ? (
-          <>
-            <Fact name="Newest signature">
+      <Facts
+        facts={{
+          'New events':
+            linking === 'ok' ? (
+              <StatusBadge status="active" label="linked within seconds" />
+            ) : (
+              <StatusBadge status="failing" label="linking is delayed" />
+            ),
+          'Newest signature': treeHead ? (
+            <>
               <RelativeTime time={treeHead.time} />, number {treeHead.number.toLocaleString('en')}
-            </Fact>
-            <Fact name="It covers">
-              {treeHead.size === 1 ? '1 organization' : `${treeHead.size.toLocaleString('en')} organizations`}{' '}
-              with new events
-            </Fact>
-            <Fact name="Signed by">
-              <code>{treeHead.keyId}</code>
-            </Fact>
-          </>
-        ) : (
-          <Fact name="Newest signature">none yet</Fact>
-        )}
-      </dl>
+            </>
+          ) : (
+            'none yet'
+          ),
+          'It covers':
+            treeHead &&
+            `${treeHead.size.toLocaleString('en')} ${treeHead.size === 1 ? 'organization' : 'organizations'} with new events`,
+          'Signed by': treeHead && <code>{treeHead.keyId}</code>,
+        }}
+      />
       <Text size="sm" mt="xs">
         <Anchor component={PageLink} to="/audit" inherit>
           Verify the log in your browser
@@ -152,9 +119,9 @@ function AuditState({ audit: { linking, treeHead } }: { readonly audit: Instance
 }
 
 const settingColumns: readonly Column<Setting>[] = [
-  { id: 'name', header: 'Variable', width: '17rem', cell: ({ name }) => <code>{name}</code> },
-  { id: 'value', header: 'Value', width: '15rem', cell: (setting) => <Value {...setting} /> },
-  { id: 'meaning', header: 'Meaning', cell: ({ description }) => <Meaning text={description} /> },
+  { header: 'Variable', width: '17rem', cell: ({ name }) => <code>{name}</code> },
+  { header: 'Value', width: '15rem', cell: (setting) => <Value {...setting} /> },
+  { header: 'Meaning', cell: ({ description }) => <Meaning text={description} /> },
 ];
 
 /** Text in backticks is code. */
@@ -189,7 +156,7 @@ function Configuration({ settings }: { readonly settings: readonly Setting[] }) 
   return (
     <Section
       title="Configuration"
-      text="Secrets are not sent to the browser: the page only shows whether they are set."
+      description="Secrets are not sent to the browser: the page only shows whether they are set."
     >
       <Switch
         label="Show variables that are not set"

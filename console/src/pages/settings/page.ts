@@ -7,7 +7,4 @@ export const settingsPage = definePage({
   navigation: { group: 'Account', order: 9, icon: 'settings' },
   scope: 'admin:orgs',
   search: { all: flag() },
-  load: () => import('./SettingsPage.tsx').then(({ SettingsPage }) => SettingsPage),
 });
-
-export const pages = [settingsPage];

@@ -1,14 +1,12 @@
-import { Alert, Button, Stack, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
 import { signIn } from '../../api/session.ts';
 import { useSessionState } from '../../app/session-context.tsx';
 import { ConfirmButton } from '../../components/ConfirmButton.tsx';
-import { Icon } from '../../components/Icon.tsx';
-import { RequestId } from '../../components/RequestId.tsx';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 
-export interface LinkSignInProps {
+interface LinkSignInProps {
   readonly code: string;
   /** The link was used, or the person does not want it. */
   readonly onClose: () => void;
@@ -20,7 +18,7 @@ export interface LinkSignInProps {
  */
 export function LinkSignIn({ code, onClose }: LinkSignInProps) {
   const { session, refresh } = useSessionState();
-  const [error, setError] = useState<ApiError>();
+  const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const decline = useRef<HTMLButtonElement>(null);
   useEffect(() => decline.current?.focus(), []);
@@ -32,7 +30,7 @@ export function LinkSignIn({ code, onClose }: LinkSignInProps) {
       await refresh();
       onClose();
     } catch (failure) {
-      setError(toApiError(failure));
+      setError(failure);
       setBusy(false);
     }
   };
@@ -49,12 +47,7 @@ export function LinkSignIn({ code, onClose }: LinkSignInProps) {
         <code>countersign console</code> or in a program of yours. A link from another source signs you in as
         its agent, which then sees what you enter.
       </Text>
-      {error && (
-        <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
-          {error.message}
-          <RequestId id={error.requestId} />
-        </Alert>
-      )}
+      {error !== undefined && <ErrorAlert error={error} title="Not signed in" />}
       <Button fullWidth variant="default" onClick={onClose} ref={decline} data-autofocus>
         {session ? 'Do not use it' : 'Sign in another way'}
       </Button>

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { fetchProviderIdentity } from '../../api/session.ts';
 import { type ProviderReturn, providerErrors } from '../../app/sign-in-address.ts';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { RequestId } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
-import { RequestId } from '../../components/RequestId.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 
 /** Why the sign-in at the OpenID provider did not end with a session. */

@@ -1,12 +1,10 @@
 import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
-import { fetchSignInOptions, oidcStart, signIn } from '../../api/session.ts';
-import { useSessionState } from '../../app/session-context.tsx';
+import { oidcStart, signIn } from '../../api/session.ts';
+import { useProvider, useSessionState } from '../../app/session-context.tsx';
 import { placeAfterSignIn } from '../../app/sign-in-address.ts';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
-import { RequestId } from '../../components/RequestId.tsx';
 import { LinkSignIn } from './LinkSignIn.tsx';
 
 /** Client id and secret, a one-time link, or the OpenID provider. */
@@ -14,13 +12,9 @@ export function SignInForm() {
   const { ended, hint, refresh, linkCode, dropLinkCode } = useSessionState();
   const [clientId, setClientId] = useState('');
   const [clientSecret, setClientSecret] = useState('');
-  const [error, setError] = useState<ApiError>();
+  const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const options = useQuery({
-    queryKey: ['signInOptions'],
-    queryFn: ({ signal }) => fetchSignInOptions(signal),
-    retry: false,
-  });
+  const provider = useProvider();
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -30,7 +24,7 @@ export function SignInForm() {
       await signIn({ clientId: clientId.trim(), clientSecret });
       await refresh();
     } catch (failure) {
-      setError(toApiError(failure));
+      setError(failure);
     } finally {
       setBusy(false);
     }
@@ -39,18 +33,13 @@ export function SignInForm() {
   if (linkCode) return <LinkSignIn code={linkCode} onClose={dropLinkCode} />;
   return (
     <Stack gap="md">
-      {hint && !error && (
+      {hint && error === undefined && (
         <Alert color="yellow" role="status" icon={<Icon name="warning" />} title="You are signed out here">
           {hint}
         </Alert>
       )}
-      {error && (
-        <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
-          {error.message}
-          <RequestId id={error.requestId} />
-        </Alert>
-      )}
-      {options.data?.oidc && (
+      {error !== undefined && <ErrorAlert error={error} title="Not signed in" />}
+      {provider && (
         <>
           <Button
             component="a"
@@ -65,7 +54,7 @@ export function SignInForm() {
               'aria-describedby': 'other-tab',
             })}
           >
-            Sign in with {options.data.oidc.name}
+            Sign in with {provider.name}
           </Button>
           {ended && (
             <Text id="other-tab" size="sm" c="dimmed">

@@ -1,11 +1,12 @@
-import { ActionIcon, Autocomplete, Button, Group, Select, Stack, TagsInput, Text } from '@mantine/core';
+import { ActionIcon, Autocomplete, Group, Select, Stack, TagsInput, Text } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import type { ConditionValues, PolicyValues } from './policy-values.ts';
 import { type Operator, operatorLabels, operators } from './presets.ts';
 import classes from './Trust.module.css';
 
-export interface ConditionsEditorProps {
+interface ConditionsEditorProps {
   readonly form: UseFormReturnType<PolicyValues>;
   /** Claims of the provider. */
   readonly suggestions: readonly string[];
@@ -36,14 +37,14 @@ export function ConditionsEditor({ form, suggestions }: ConditionsEditorProps) {
           />
         ))}
         <Group>
-          <Button
+          <IconButton
             variant="default"
-            leftSection={<Icon name="plus" size={14} />}
+            icon="plus"
             disabled={conditions.length >= maxConditions}
             onClick={() => form.insertListItem('conditions', { claim: '', operator: 'equals', values: [] })}
           >
             Add condition
-          </Button>
+          </IconButton>
         </Group>
         {typeof form.errors.conditions === 'string' && (
           <Text size="sm" c="var(--mantine-color-error)">

@@ -1,27 +1,28 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FederationPartner } from '../../api/generated.ts';
-import { useAction, useApi } from '../../api/queries.ts';
+import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import { ExternalLink } from '../../components/ExternalLink.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { useFrozen } from '../../components/frozen.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { showDone } from '../../components/notices.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { trustPage } from './page.ts';
-import classes from './Trust.module.css';
 
 const columns: readonly Column<FederationPartner>[] = [
-  { id: 'name', header: 'Name', cell: ({ name }) => <TenantText text={name} /> },
-  { id: 'issuer', header: 'Issuer', cell: ({ issuer }) => <TenantText text={issuer} /> },
-  { id: 'added', header: 'Added', cell: ({ createdAt }) => <RelativeTime time={createdAt} />, width: '9rem' },
+  { header: 'Name', cell: ({ name }) => <TenantText text={name} /> },
+  { header: 'Issuer', cell: ({ issuer }) => <TenantText text={issuer} /> },
+  timeColumn('Added', ({ createdAt }) => createdAt),
 ];
 
 /** The federation partners of the instance: for the operator, unless the policies of the instance say otherwise. */
@@ -77,58 +78,26 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
   const [dialog, setDialog] = useState<'edit' | 'remove'>();
   const close = () => setDialog(undefined);
   const edited = useFrozen(partner, dialog);
-  const remove = useAction('removePartner', { refreshes: ['/federation'] });
   return (
     <Stack gap="sm">
-      <dl className={classes.facts}>
-        <div>
-          <dt>Issuer</dt>
-          <dd>
-            <ExternalLink href={issuer} />
-          </dd>
-        </div>
-        <div>
-          <dt>Keys</dt>
-          <dd>
-            <ExternalLink href={jwksUri} />
-          </dd>
-        </div>
-        <div>
-          <dt>Added</dt>
-          <dd>
-            <RelativeTime time={createdAt} />
-          </dd>
-        </div>
-        <div>
-          <dt>Changed</dt>
-          <dd>
-            <RelativeTime time={updatedAt} />
-          </dd>
-        </div>
-        <div>
-          <dt>Partner id</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-        </div>
-      </dl>
+      <Facts
+        facts={{
+          Issuer: <ExternalLink href={issuer} />,
+          Keys: <ExternalLink href={jwksUri} />,
+          Added: <RelativeTime time={createdAt} />,
+          Changed: <RelativeTime time={updatedAt} />,
+          'Partner id': <code>{id}</code>,
+        }}
+      />
       <Group gap="xs">
         {mayManage && (
           <>
-            <Button
-              variant="default"
-              leftSection={<Icon name="edit" size={14} />}
-              onClick={() => setDialog('edit')}
-            >
+            <IconButton variant="default" icon="edit" onClick={() => setDialog('edit')}>
               Edit
-            </Button>
-            <Button
-              variant="default"
-              leftSection={<Icon name="trash" size={14} />}
-              onClick={() => setDialog('remove')}
-            >
+            </IconButton>
+            <IconButton variant="default" icon="trash" onClick={() => setDialog('remove')}>
               Remove
-            </Button>
+            </IconButton>
           </>
         )}
         <CopyAsCurl operation="getPartner" input={{ params: { id } }} />
@@ -139,20 +108,19 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
         opened={dialog === 'edit'}
         onClose={close}
       />
-      <ConfirmEnding
+      <ConfirmDialog
         opened={dialog === 'remove'}
         onClose={close}
         title="Remove this partner?"
         confirmLabel="Remove"
-        onConfirm={async () => {
-          await remove.mutateAsync({ params: { id } });
-          showDone('Partner removed');
-          onGone();
-        }}
-        extra={<CopyAsCurl operation="removePartner" input={{ params: { id } }} />}
+        operation="removePartner"
+        input={{ params: { id } }}
+        refreshes={['/federation']}
+        doneMessage="Partner removed"
+        onDone={onGone}
       >
         Tokens of <TenantText text={name} /> are refused at once, by every agent that asks this instance.
-      </ConfirmEnding>
+      </ConfirmDialog>
     </Stack>
   );
 }
@@ -163,23 +131,14 @@ interface PartnerValues extends Record<string, unknown> {
   jwksUri: string;
 }
 
-interface PartnerDialogProps {
+interface PartnerDialogProps extends DialogProps {
   /** Without it the dialog adds one. */
   readonly partner?: FederationPartner;
-  readonly opened: boolean;
-  readonly onClose: () => void;
 }
 
 function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
-  const add = useAction('trustPartner', { refreshes: ['/federation'] });
-  const update = useAction('updatePartner', { refreshes: ['/federation'] });
-  const submit = async (body: PartnerValues) => {
-    if (partner) await update.mutateAsync({ params: { id: partner.id }, body });
-    else await add.mutateAsync({ body });
-    showDone(partner ? 'Partner changed' : 'Partner added');
-  };
   return (
-    <FormDialog<PartnerValues>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title={partner ? 'Edit partner' : 'Add partner'}
@@ -189,14 +148,10 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
         issuer: partner?.issuer ?? '',
         jwksUri: partner?.jwksUri ?? '',
       }}
-      onSubmit={submit}
-      extra={(body) =>
-        partner ? (
-          <CopyAsCurl operation="updatePartner" input={{ params: { id: partner.id }, body }} />
-        ) : (
-          <CopyAsCurl operation="trustPartner" input={{ body }} />
-        )
-      }
+      operation={partner ? 'updatePartner' : 'trustPartner'}
+      inputOf={(body: PartnerValues) => (partner ? { params: { id: partner.id }, body } : { body })}
+      refreshes={['/federation']}
+      doneMessage={partner ? 'Partner changed' : 'Partner added'}
     >
       {(form) => (
         <>

@@ -6,10 +6,10 @@ import type { PageSearch } from '../../app/page.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { statusColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { PolicyDetail } from './PolicyDetail.tsx';
 import { PolicyDialog } from './PolicyDialog.tsx';
@@ -18,16 +18,10 @@ import { presets, providers } from './presets.ts';
 import classes from './Trust.module.css';
 
 const columns: readonly Column<TrustPolicy>[] = [
-  { id: 'name', header: 'Name', cell: ({ name }) => <Cell text={name} />, width: '20%' },
-  { id: 'provider', header: 'Provider', cell: ({ provider }) => presets[provider].label, width: '9rem' },
+  { header: 'Name', cell: ({ name }) => <Cell text={name} />, width: '20%' },
+  { header: 'Provider', cell: ({ provider }) => presets[provider].label, width: '9rem' },
+  { header: 'Subject', cell: ({ subject }) => <Cell text={subject ?? 'by conditions'} />, width: '26%' },
   {
-    id: 'subject',
-    header: 'Subject',
-    cell: ({ subject }) => <Cell text={subject ?? 'by conditions'} />,
-    width: '26%',
-  },
-  {
-    id: 'agent',
     header: 'Becomes agent',
     cell: ({ agentId }) => (
       <span className={classes.cell}>
@@ -36,9 +30,8 @@ const columns: readonly Column<TrustPolicy>[] = [
     ),
     width: '18%',
   },
-  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '6rem' },
+  statusColumn('6rem'),
   {
-    id: 'used',
     header: 'Last used',
     cell: ({ lastUsedAt }) => (
       <span className={classes.nowrap}>
@@ -98,7 +91,9 @@ export function Policies() {
         withTitle={false}
         noun="trust policies"
         query={list}
-        columns={search.selected === undefined ? columns : columns.filter(({ id }) => id !== 'used')}
+        columns={
+          search.selected === undefined ? columns : columns.filter(({ header }) => header !== 'Last used')
+        }
         rowId={({ policyId }) => policyId}
         search={search}
         onSearch={setSearch}

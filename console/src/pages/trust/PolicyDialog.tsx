@@ -2,11 +2,9 @@ import { Alert, Checkbox, NumberInput, Select, TagsInput, Text, TextInput } from
 import type { UseFormReturnType } from '@mantine/form';
 import { useRef } from 'react';
 import type { TrustPolicy } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
-import { showDone } from '../../components/notices.tsx';
 import { ConditionsEditor } from './ConditionsEditor.tsx';
 import { GrantedScopes } from './GrantedScopes.tsx';
 import {
@@ -19,26 +17,15 @@ import {
 } from './policy-values.ts';
 import { type Provider, presets, providers } from './presets.ts';
 
-export interface PolicyDialogProps {
+interface PolicyDialogProps extends DialogProps {
   /** Without it the dialog creates one. */
   readonly policy?: TrustPolicy;
-  readonly opened: boolean;
-  readonly onClose: () => void;
   readonly onDone: (policyId: string) => void;
 }
 
 /** Creates or changes a trust policy. A provider brings its issuer and examples. */
 export function PolicyDialog({ policy, opened, onClose, onDone }: PolicyDialogProps) {
-  const create = useAction('createTrustPolicy', { refreshes: ['/oidc'] });
-  const update = useAction('updateTrustPolicy', { refreshes: ['/oidc'] });
   const doneId = useRef<string>(undefined);
-  const submit = async (values: PolicyValues) => {
-    const { policyId } = policy
-      ? await update.mutateAsync({ params: { policyId: policy.policyId }, body: changeOf(values) })
-      : await create.mutateAsync({ body: newPolicyOf(values) });
-    showDone(policy ? 'Trust policy changed' : 'Trust policy created');
-    doneId.current = policyId;
-  };
   /** The form closes after success, too. One change of the address: two would undo each other. */
   const close = () => {
     const policyId = doneId.current;
@@ -47,7 +34,7 @@ export function PolicyDialog({ policy, opened, onClose, onDone }: PolicyDialogPr
     else onDone(policyId);
   };
   return (
-    <FormDialog<PolicyValues>
+    <FormDialog
       opened={opened}
       onClose={close}
       title={policy ? 'Edit trust policy' : 'Create trust policy'}
@@ -55,17 +42,17 @@ export function PolicyDialog({ policy, opened, onClose, onDone }: PolicyDialogPr
       size="lg"
       initialValues={policy ? valuesOf(policy) : newPolicyValues(location.origin)}
       validate={validatePolicy}
-      onSubmit={submit}
-      extra={(values) =>
-        policy ? (
-          <CopyAsCurl
-            operation="updateTrustPolicy"
-            input={{ params: { policyId: policy.policyId }, body: changeOf(values) }}
-          />
-        ) : (
-          <CopyAsCurl operation="createTrustPolicy" input={{ body: newPolicyOf(values) }} />
-        )
+      operation={policy ? 'updateTrustPolicy' : 'createTrustPolicy'}
+      inputOf={(values: PolicyValues) =>
+        policy
+          ? { params: { policyId: policy.policyId }, body: changeOf(values) }
+          : { body: newPolicyOf(values) }
       }
+      refreshes={['/oidc']}
+      doneMessage={policy ? 'Trust policy changed' : 'Trust policy created'}
+      onDone={({ policyId }) => {
+        doneId.current = policyId;
+      }}
     >
       {(form) => <Fields form={form} isNew={policy === undefined} />}
     </FormDialog>

@@ -1,12 +1,11 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { toApiError } from '../../api/api-error.ts';
 import type { TrustCheck, TrustTest } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { RequestId } from '../../components/RequestId.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import classes from './Trust.module.css';
 
@@ -15,7 +14,6 @@ export function TestToken({ policyId }: { readonly policyId: string }) {
   const [token, setToken] = useState('');
   const test = useAction('testTrustPolicy');
   const send = () => test.mutate({ params: { policyId }, body: { token: token.trim() } });
-  const problem = test.error ? toApiError(test.error) : undefined;
   return (
     <section aria-label="Test a token">
       <Text component="h3" fw={600} mb={4}>
@@ -49,12 +47,7 @@ export function TestToken({ policyId }: { readonly policyId: string }) {
           </Group>
         </Stack>
       </form>
-      {problem && (
-        <Alert color="red" role="alert" mt="sm" icon={<Icon name="warning" />} title="The test did not work">
-          {problem.message}
-          <RequestId id={problem.requestId} />
-        </Alert>
-      )}
+      {test.error && <ErrorAlert error={test.error} mt="sm" title="The test did not work" />}
       {test.data && <Result result={test.data} />}
     </section>
   );

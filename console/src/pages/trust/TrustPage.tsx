@@ -1,8 +1,8 @@
-import { Button, Tabs } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { Partners } from './Partners.tsx';
 import { Policies, policiesInput } from './Policies.tsx';
@@ -32,12 +32,9 @@ export function TrustPage() {
               <CopyAsCurl operation="listPartners" input={{}} />
             )}
             {mayCreate && (
-              <Button
-                leftSection={<Icon name="plus" size={14} />}
-                onClick={() => setSearch({ create: true })}
-              >
+              <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
                 {tab === 'policies' ? 'Create policy' : 'Add partner'}
-              </Button>
+              </IconButton>
             )}
           </>
         }

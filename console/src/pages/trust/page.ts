@@ -33,7 +33,4 @@ export const trustPage = definePage({
       search: { tab: 'partners' },
     },
   ],
-  load: () => import('./TrustPage.tsx').then(({ TrustPage }) => TrustPage),
 });
-
-export const pages = [trustPage];

@@ -11,7 +11,7 @@ export const providers = [
 ] as const;
 export type Provider = (typeof providers)[number];
 
-export interface Preset {
+interface Preset {
   readonly label: string;
   /** One sentence: which workloads this is for. */
   readonly about: string;

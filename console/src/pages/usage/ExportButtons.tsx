@@ -1,9 +1,6 @@
-import { Button } from '@mantine/core';
-import { useState } from 'react';
-import { callRaw } from '../../api/request.ts';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { downloadBlob } from '../../components/download.ts';
-import { Icon } from '../../components/Icon.tsx';
+import { useDownload } from '../../components/download.ts';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showError } from '../../components/notices.tsx';
 import type { Period } from './period.ts';
 
@@ -11,28 +8,20 @@ const formats = ['csv', 'jsonl'] as const;
 
 /** The usage of each agent and day of the period, as a file. */
 export function ExportButtons({ period }: { readonly period: Period }) {
-  const [busy, setBusy] = useState<string>();
-  const download = async (format: (typeof formats)[number]) => {
-    setBusy(format);
-    try {
-      const response = await callRaw('exportUsage', { query: { ...period, format } });
-      downloadBlob(`usage-${period.from}-${period.to}.${format}`, await response.blob());
-    } catch (error) {
-      showError(error);
-    } finally {
-      setBusy(undefined);
-    }
-  };
+  const { busy, download } = useDownload();
+  const nameOf = (format: string) => `usage-${period.from}-${period.to}.${format}`;
   const buttons = formats.map((format) => (
-    <Button
+    <IconButton
       key={format}
       variant="default"
-      leftSection={<Icon name="download" size={14} />}
-      loading={busy === format}
-      onClick={() => void download(format)}
+      icon="download"
+      loading={busy === nameOf(format)}
+      onClick={() =>
+        void download('exportUsage', { query: { ...period, format } }, nameOf(format)).catch(showError)
+      }
     >
       Export {format.toUpperCase()}
-    </Button>
+    </IconButton>
   ));
   return (
     <>

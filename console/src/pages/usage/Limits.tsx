@@ -1,9 +1,9 @@
-import { Group, Paper, Progress, Text, Title } from '@mantine/core';
+import { Group, Progress, Text } from '@mantine/core';
 import { type UsageLimits, unlimited } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { Section } from '../../components/Section.tsx';
 import classes from './UsagePage.module.css';
 
 type PlanLimit = UsageLimits['limits'][number];
@@ -20,22 +20,19 @@ const colorOf = (share: number): string => (share >= 1 ? 'red' : share >= nearSh
 
 /** The limits of the plan as bars. */
 export function Limits() {
-  const { data, error, isPending, refetch } = useApi('getUsageLimits', {});
+  const query = useApi('getUsageLimits', {});
   return (
-    <Paper component="section" aria-label="Limits">
-      <Title order={2} mb="xs">
-        Limits
-      </Title>
-      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {isPending && <LoadingState label="Loading limits" rows={4} />}
-      {data && (
-        <div className={classes.limits}>
-          {data.limits.map((limit) => (
-            <Limit key={limit.limitType} limit={limit} />
-          ))}
-        </div>
-      )}
-    </Paper>
+    <Section title="Limits">
+      <QueryState query={query} label="Loading limits" rows={4}>
+        {({ limits }) => (
+          <div className={classes.limits}>
+            {limits.map((limit) => (
+              <Limit key={limit.limitType} limit={limit} />
+            ))}
+          </div>
+        )}
+      </QueryState>
+    </Section>
   );
 }
 

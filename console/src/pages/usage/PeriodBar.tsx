@@ -7,7 +7,7 @@ import classes from './UsagePage.module.css';
 
 type Search = PageSearch<typeof usagePage>;
 
-export interface PeriodBarProps {
+interface PeriodBarProps {
   readonly search: Search;
   readonly period: Period;
   readonly onSearch: (changes: Partial<Search>) => void;

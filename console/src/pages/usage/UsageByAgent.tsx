@@ -3,17 +3,17 @@ import { useApi } from '../../api/queries.ts';
 import { AgentName } from '../../components/AgentName.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { metricLabels, metrics } from './metrics.ts';
 import type { Period } from './period.ts';
+import { metricLabels, metrics } from './UsageByDay.tsx';
 
-export interface UsageByAgentProps {
+interface UsageByAgentProps {
   readonly period: Period;
   readonly page: number;
   readonly onPage: (page: number) => void;
 }
 
 const columns: readonly Column<AgentUsage>[] = [
-  { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+  { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
   ...metrics.map((metric) => ({
     id: metric,
     header: metricLabels[metric],

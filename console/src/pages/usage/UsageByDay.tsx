@@ -1,11 +1,23 @@
 import { SimpleGrid } from '@mantine/core';
 import type { Usage } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
-import { type ChartRow, type ChartSeries, ChartWithTable } from '../../components/ChartWithTable.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
-import { type Metric, metricLabels } from './metrics.ts';
+import type { ChartRow } from '../../components/Chart.tsx';
+import { ChartWithTable } from '../../components/ChartWithTable.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { daysOf, type Period } from './period.ts';
+
+type Metric = Usage['data'][number]['metric'];
+
+export const metricLabels: Readonly<Record<Metric, string>> = {
+  api_calls: 'API calls',
+  tokens_issued: 'Tokens issued',
+  token_exchanges: 'Token exchanges',
+  delegations_created: 'Delegations',
+  webhook_deliveries: 'Webhook deliveries',
+  introspections: 'Introspections',
+};
+
+export const metrics = Object.keys(metricLabels) as Metric[];
 
 const charts: readonly { readonly title: string; readonly metrics: readonly Metric[] }[] = [
   { title: 'API calls', metrics: ['api_calls'] },
@@ -15,23 +27,24 @@ const charts: readonly { readonly title: string; readonly metrics: readonly Metr
 ];
 
 export function UsageByDay({ period }: { readonly period: Period }) {
-  const { data: usage, error, refetch } = useApi('getUsage', { query: period }, { keepPrevious: true });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!usage) return <LoadingState label="Loading usage" />;
-  const rows = toRows(usage, period);
+  const query = useApi('getUsage', { query: period }, { keepPrevious: true });
   return (
-    <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-      {charts.map(({ title, metrics }) => (
-        <ChartWithTable
-          key={title}
-          title={title}
-          rows={metrics.some((metric) => usage.totals[metric]) ? rows : []}
-          x={{ key: 'date', label: 'Day (UTC)' }}
-          series={metrics.map((metric): ChartSeries => ({ key: metric, label: metricLabels[metric] }))}
-          emptyText={`No ${title.toLowerCase()} in this time`}
-        />
-      ))}
-    </SimpleGrid>
+    <QueryState query={query} label="Loading usage">
+      {(usage) => (
+        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+          {charts.map(({ title, metrics: shown }) => (
+            <ChartWithTable
+              key={title}
+              title={title}
+              rows={shown.some((metric) => usage.totals[metric]) ? toRows(usage, period) : []}
+              x={{ key: 'date', label: 'Day (UTC)' }}
+              series={shown.map((metric) => ({ key: metric, label: metricLabels[metric] }))}
+              emptyText={`No ${title.toLowerCase()} in this time`}
+            />
+          ))}
+        </SimpleGrid>
+      )}
+    </QueryState>
   );
 }
 

@@ -19,7 +19,4 @@ export const usagePage = definePage({
     upgrade: oneOf(['pro', 'enterprise']),
   },
   commands: [{ label: 'Usage by agent', keywords: 'calls tokens quota', search: { group: 'agent' } }],
-  load: () => import('./UsagePage.tsx').then(({ UsagePage }) => UsagePage),
 });
-
-export const pages = [usagePage];

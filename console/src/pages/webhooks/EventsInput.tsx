@@ -1,7 +1,7 @@
 import { Checkbox, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { eventGroups } from './event-groups.ts';
 
-export interface EventsInputProps {
+interface EventsInputProps {
   readonly value: readonly string[];
   readonly onChange: (events: string[]) => void;
   readonly error?: string | undefined;

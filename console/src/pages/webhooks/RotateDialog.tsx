@@ -1,7 +1,5 @@
 import { List, Select, Text } from '@mantine/core';
 import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
 
@@ -14,9 +12,7 @@ const overlaps = [
   { value: '0', label: 'None: the secret has leaked' },
 ];
 
-const bodyOf = (overlap: string) => (overlap === '' ? {} : { overlapSeconds: Number(overlap) });
-
-export interface RotateDialogProps {
+interface RotateDialogProps {
   readonly subscription: WebhookSubscription;
   readonly onClose: () => void;
   readonly onRotated: (rotated: WebhookSubscriptionWithSecret) => void;
@@ -25,7 +21,6 @@ export interface RotateDialogProps {
 /** Replaces the signing secret, with a time in which both secrets sign. */
 export function RotateDialog({ subscription, onClose, onRotated }: RotateDialogProps) {
   const { id, previous_secret_expires_at: overlapEnds } = subscription;
-  const rotate = useAction('rotateWebhookSecret', { refreshes: ['/webhooks'] });
   return (
     <FormDialog
       opened
@@ -34,12 +29,13 @@ export function RotateDialog({ subscription, onClose, onRotated }: RotateDialogP
       submitLabel="Rotate"
       confirms
       initialValues={{ overlap: '' }}
-      onSubmit={async ({ overlap }) =>
-        onRotated(await rotate.mutateAsync({ params: { id }, body: bodyOf(overlap) }))
-      }
-      extra={({ overlap }) => (
-        <CopyAsCurl operation="rotateWebhookSecret" input={{ params: { id }, body: bodyOf(overlap) }} />
-      )}
+      operation="rotateWebhookSecret"
+      inputOf={({ overlap }) => ({
+        params: { id },
+        body: overlap === '' ? {} : { overlapSeconds: Number(overlap) },
+      })}
+      refreshes={['/webhooks']}
+      onDone={onRotated}
     >
       {(form) => (
         <>

@@ -5,20 +5,19 @@ import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../a
 import { useAction, useApi } from '../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
-import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
-import { CopyAsCurlItem } from '../../components/CopyAsCurlItem.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { CopyAsCurl, CopyAsCurlItem } from '../../components/CopyAsCurl.tsx';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { webhookPage } from './page.ts';
 import { RotateDialog } from './RotateDialog.tsx';
-import { SigningSecret } from './SigningSecret.tsx';
-import { SubscriptionDialog } from './SubscriptionDialog.tsx';
+import { SigningSecret, SubscriptionDialog } from './SubscriptionDialog.tsx';
 
 type OpenDialog = 'edit' | 'rotate' | 'pause' | 'delete' | undefined;
 
-export interface SubscriptionActionsProps {
+interface SubscriptionActionsProps {
   readonly subscription: WebhookSubscription;
 }
 
@@ -34,37 +33,24 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
   const curl = <CopyAsCurl operation="getWebhook" input={{ params: { id } }} />;
   if (!mayWrite) return curl;
   const close = () => setOpen(undefined);
-  const sendTest = async () => {
-    try {
-      const delivery = await test.mutateAsync({ params: { id } });
+  const sendTest = () =>
+    test.mutateAsync({ params: { id } }).then((delivery) => {
       showDone('Test delivery requested');
       setSearch({ status: undefined, from: undefined, to: undefined, page: 1, selected: delivery.id });
-    } catch (error) {
-      showError(error);
-    }
-  };
-  const setActive = (next: boolean) => update.mutateAsync({ params: { id }, body: { active: next } });
-  const resume = async () => {
-    try {
-      await setActive(true);
-      showDone('Webhook resumed');
-    } catch (error) {
-      showError(error);
-    }
-  };
+    }, showError);
+  const resume = () =>
+    update
+      .mutateAsync({ params: { id }, body: { active: true } })
+      .then(() => showDone('Webhook resumed'), showError);
   return (
     <>
       {curl}
-      <Button variant="default" onClick={() => setOpen('edit')} leftSection={<Icon name="edit" size={14} />}>
+      <IconButton variant="default" onClick={() => setOpen('edit')} icon="edit">
         Edit
-      </Button>
-      <Button
-        onClick={() => void sendTest()}
-        loading={test.isPending}
-        leftSection={<Icon name="action" size={14} />}
-      >
+      </IconButton>
+      <IconButton onClick={() => void sendTest()} loading={test.isPending} icon="action">
         Send test
-      </Button>
+      </IconButton>
       <Menu position="bottom-end">
         <Menu.Target>
           <Button variant="default" rightSection={<Icon name="down" size={14} />}>
@@ -109,20 +95,19 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
         <RotateDialog subscription={subscription} onClose={close} onRotated={setRotated} />
       )}
       <SigningSecret subscription={rotated} onClose={() => setRotated(undefined)} />
-      <ConfirmEnding
+      <ConfirmDialog
         opened={open === 'pause'}
         onClose={close}
         title="Pause this webhook?"
         confirmLabel="Pause"
-        onConfirm={async () => {
-          await setActive(false);
-          showDone('Webhook paused');
-        }}
-        extra={<CopyAsCurl operation="updateWebhook" input={{ params: { id }, body: { active: false } }} />}
+        operation="updateWebhook"
+        input={{ params: { id }, body: { active: false } }}
+        refreshes={['/webhooks']}
+        doneMessage="Webhook paused"
       >
         Events that happen while it is paused are not delivered, also not later. Deliveries that wait now are
         sent when it is resumed.
-      </ConfirmEnding>
+      </ConfirmDialog>
       {open === 'delete' && <DeleteDialog subscription={subscription} onClose={close} />}
     </>
   );
@@ -136,26 +121,24 @@ function DeleteDialog({
   const goTo = useGoTo();
   const counts = useApi('countWebhookDeliveries', { params: { id } }, { staleTime: 0 });
   const client = useQueryClient();
-  // Only the list: the page of the deleted one would load again, too.
-  const remove = useAction('deleteWebhook', {
-    onSuccess: () => void client.invalidateQueries({ queryKey: ['listWebhooks'] }),
-  });
   const { pending = 0, failed = 0, delivered = 0, dead_letter = 0 } = counts.data ?? {};
   const waiting = pending + failed;
   const recorded = waiting + delivered + dead_letter;
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened
       onClose={onClose}
       title="Delete this webhook?"
       confirmLabel="Delete"
       ready={!counts.isPending}
-      onConfirm={async () => {
-        await remove.mutateAsync({ params: { id } });
-        showDone('Webhook deleted');
+      operation="deleteWebhook"
+      input={{ params: { id } }}
+      doneMessage="Webhook deleted"
+      onDone={() => {
+        // Only the list: the page of the deleted one would load again, too.
+        void client.invalidateQueries({ queryKey: ['listWebhooks'] });
         goTo({ to: '/webhooks' });
       }}
-      extra={<CopyAsCurl operation="deleteWebhook" input={{ params: { id } }} />}
     >
       With <TenantText text={name} /> this ends:
       <List size="sm" mt="xs">
@@ -172,6 +155,6 @@ function DeleteDialog({
         </List.Item>
         <List.Item>Its signing secret is no longer valid.</List.Item>
       </List>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }

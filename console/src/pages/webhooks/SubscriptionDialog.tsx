@@ -4,10 +4,9 @@ import type {
   WebhookSubscription,
   WebhookSubscriptionWithSecret,
 } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
-import { showDone } from '../../components/notices.tsx';
+import { SecretOnce } from '../../components/SecretOnce.tsx';
 import { EventsInput } from './EventsInput.tsx';
 
 interface Values extends Record<string, unknown> {
@@ -29,9 +28,7 @@ function validate({ name, url, events }: Values): Partial<Record<keyof Values, s
   };
 }
 
-export interface SubscriptionDialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
+interface SubscriptionDialogProps extends DialogProps {
   /** Absent: a new subscription. */
   readonly subscription?: WebhookSubscription;
   readonly onCreated?: (created: WebhookSubscriptionWithSecret) => void;
@@ -39,19 +36,6 @@ export interface SubscriptionDialogProps {
 
 /** Creates or changes a subscription. */
 export function SubscriptionDialog({ opened, onClose, subscription, onCreated }: SubscriptionDialogProps) {
-  const create = useAction('createWebhook', { refreshes: ['/webhooks'] });
-  const update = useAction('updateWebhook', { refreshes: ['/webhooks'] });
-  const submit = async (values: Values) => {
-    if (!subscription) {
-      const created = await create.mutateAsync({ body: bodyOf(values) });
-      // The answer holds the secret.
-      create.reset();
-      onCreated?.(created);
-      return;
-    }
-    await update.mutateAsync({ params: { id: subscription.id }, body: bodyOf(values) });
-    showDone('Webhook changed');
-  };
   return (
     <FormDialog
       opened={opened}
@@ -65,17 +49,13 @@ export function SubscriptionDialog({ opened, onClose, subscription, onCreated }:
           : noValues
       }
       validate={validate}
-      onSubmit={submit}
-      extra={(values) =>
-        subscription ? (
-          <CopyAsCurl
-            operation="updateWebhook"
-            input={{ params: { id: subscription.id }, body: bodyOf(values) }}
-          />
-        ) : (
-          <CopyAsCurl operation="createWebhook" input={{ body: bodyOf(values) }} />
-        )
+      operation={subscription ? 'updateWebhook' : 'createWebhook'}
+      inputOf={(values) =>
+        subscription ? { params: { id: subscription.id }, body: bodyOf(values) } : { body: bodyOf(values) }
       }
+      refreshes={['/webhooks']}
+      doneMessage={subscription && 'Webhook changed'}
+      onDone={(saved) => onCreated?.(saved as WebhookSubscriptionWithSecret)}
     >
       {(form) => (
         <>
@@ -96,5 +76,25 @@ export function SubscriptionDialog({ opened, onClose, subscription, onCreated }:
         </>
       )}
     </FormDialog>
+  );
+}
+
+interface SigningSecretProps {
+  /** Undefined: closed. */
+  readonly subscription: WebhookSubscriptionWithSecret | undefined;
+  readonly onClose: () => void;
+}
+
+/** The signing secret after creation and rotation. */
+export function SigningSecret({ subscription, onClose }: SigningSecretProps) {
+  return (
+    <SecretOnce
+      secret={subscription?.signingSecret}
+      onClose={onClose}
+      name="Signing secret"
+      note="The server does not show it again. Your receiver verifies each delivery with it. Copy it now, or download it."
+      variables={{ WEBHOOK_ID: subscription?.id ?? '', SIGNING_SECRET: subscription?.signingSecret ?? '' }}
+      fileName="webhook"
+    />
   );
 }

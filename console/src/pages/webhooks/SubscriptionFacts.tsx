@@ -1,38 +1,21 @@
 import { Badge, Group, Paper, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import type { WebhookSubscription } from '../../api/generated.ts';
+import { Facts } from '../../components/Facts.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { SubscriptionStatus } from './SubscriptionStatus.tsx';
-import classes from './Webhook.module.css';
-
-function Fact({ term, children }: { readonly term: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <Text component="dt" size="xs" c="dimmed">
-        {term}
-      </Text>
-      <Text component="dd" size="sm" className={classes.value ?? ''}>
-        {children}
-      </Text>
-    </>
-  );
-}
+import type { ShownStatus } from './page.ts';
 
 /** The subscription itself, above its deliveries. */
 export function SubscriptionFacts({ subscription }: { readonly subscription: WebhookSubscription }) {
   const { url, events, previous_secret_expires_at: overlapEnds, created_at, updated_at } = subscription;
   return (
     <Paper mb="md" p="md">
-      <dl className={classes.facts}>
-        <Fact term="Status">
-          <SubscriptionStatus subscription={subscription} />
-        </Fact>
-        <Fact term="URL">
-          <TenantText text={url} multiline />
-        </Fact>
-        <Fact term="Events">
-          {events.includes('*') ? (
+      <Facts
+        facts={{
+          Status: <SubscriptionStatus subscription={subscription} />,
+          URL: <TenantText text={url} multiline />,
+          Events: events.includes('*') ? (
             'All events'
           ) : (
             <Group gap={4}>
@@ -42,17 +25,38 @@ export function SubscriptionFacts({ subscription }: { readonly subscription: Web
                 </Badge>
               ))}
             </Group>
-          )}
-        </Fact>
-        {overlapEnds && (
-          <Fact term="Previous secret">
-            signs too until {exactTime(overlapEnds)} (<RelativeTime time={overlapEnds} />)
-          </Fact>
-        )}
-        <Fact term="Created">
-          <RelativeTime time={created_at} />, changed <RelativeTime time={updated_at} />
-        </Fact>
-      </dl>
+          ),
+          'Previous secret': overlapEnds && (
+            <>
+              signs too until {exactTime(overlapEnds)} (<RelativeTime time={overlapEnds} />)
+            </>
+          ),
+          Created: (
+            <>
+              <RelativeTime time={created_at} />, changed <RelativeTime time={updated_at} />
+            </>
+          ),
+        }}
+      />
     </Paper>
+  );
+}
+
+export const shownStatusOf = ({ active, failure_count }: WebhookSubscription): ShownStatus =>
+  active ? (failure_count === 0 ? 'active' : 'failing') : 'paused';
+
+/** Paused, working, or failing with the number of failures since the last success. */
+export function SubscriptionStatus({ subscription }: { readonly subscription: WebhookSubscription }) {
+  const { failure_count: failures } = subscription;
+  const status = shownStatusOf(subscription);
+  if (status === 'paused') return <StatusBadge status="inactive" label="paused" />;
+  if (status === 'active') return <StatusBadge status="active" />;
+  return (
+    <Group gap="xs">
+      <StatusBadge status="failing" />
+      <Text size="xs" c="dimmed">
+        {failures.toLocaleString('en')} failed {failures === 1 ? 'attempt' : 'attempts'}
+      </Text>
+    </Group>
   );
 }

@@ -1,38 +1,34 @@
 import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
 import { usePathParam } from '../../app/navigation.tsx';
-import { BackLink } from '../../components/BackLink.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { Deliveries } from './deliveries/Deliveries.tsx';
 import { SubscriptionActions } from './SubscriptionActions.tsx';
 import { SubscriptionFacts } from './SubscriptionFacts.tsx';
 
-const back = <BackLink to="/webhooks">All webhooks</BackLink>;
+const back = { to: '/webhooks', label: 'All webhooks' };
 
 /** One subscription: what it sends where, and its deliveries. */
 export function WebhookPage(): ReactNode {
   const id = usePathParam('webhookId');
   // The count of failures changes without an event.
-  const { data, error, refetch } = useApi('getWebhook', { params: { id } }, { refetchInterval: 15_000 });
+  const query = useApi('getWebhook', { params: { id } }, { refetchInterval: 15_000 });
+  const { data, error, refetch } = query;
   if (!data)
     return (
       <>
-        <PageTitle title="Webhook" above={back} />
-        {error ? (
-          <ErrorState error={error} onRetry={() => void refetch()} />
-        ) : (
-          <LoadingState label="Loading webhook" />
-        )}
+        <PageTitle title="Webhook" back={back} />
+        <QueryState query={query} label="Loading webhook" />
       </>
     );
   return (
     <>
       <PageTitle
         title={<TenantText text={data.name} />}
-        above={back}
+        back={back}
         actions={<SubscriptionActions subscription={data} />}
       />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}

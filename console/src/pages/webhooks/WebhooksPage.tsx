@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -7,22 +7,20 @@ import type { SearchOf } from '../../app/search-params.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
-import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
-import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { describeEvents } from './event-groups.ts';
 import { subscriptionStatuses, webhooksPage } from './page.ts';
-import { SigningSecret } from './SigningSecret.tsx';
-import { SubscriptionDialog } from './SubscriptionDialog.tsx';
-import { SubscriptionStatus, shownStatusOf } from './SubscriptionStatus.tsx';
+import { SigningSecret, SubscriptionDialog } from './SubscriptionDialog.tsx';
+import { SubscriptionStatus, shownStatusOf } from './SubscriptionFacts.tsx';
 
 type WebhookFilters = Pick<SearchOf<typeof webhooksPage.search>, 'q' | 'status' | 'from' | 'to'>;
 
 const columns: readonly Column<WebhookSubscription>[] = [
   {
-    id: 'name',
     header: 'Name',
     cell: ({ id, name }) => (
       <Anchor component={PageLink} inherit to="/webhooks/$webhookId" params={{ webhookId: id }}>
@@ -30,20 +28,10 @@ const columns: readonly Column<WebhookSubscription>[] = [
       </Anchor>
     ),
   },
-  { id: 'url', header: 'URL', cell: ({ url }) => <TenantText text={url} /> },
-  { id: 'events', header: 'Events', width: '11rem', cell: ({ events }) => describeEvents(events) },
-  {
-    id: 'status',
-    header: 'Status',
-    width: '12rem',
-    cell: (row) => <SubscriptionStatus subscription={row} />,
-  },
-  {
-    id: 'created',
-    header: 'Created',
-    width: '9rem',
-    cell: ({ created_at }) => <RelativeTime time={created_at} />,
-  },
+  { header: 'URL', cell: ({ url }) => <TenantText text={url} /> },
+  { header: 'Events', width: '11rem', cell: ({ events }) => describeEvents(events) },
+  { header: 'Status', width: '12rem', cell: (row) => <SubscriptionStatus subscription={row} /> },
+  timeColumn('Created', ({ created_at }) => created_at),
 ];
 
 const filters: readonly Filter[] = [
@@ -76,9 +64,9 @@ export function WebhooksPage(): ReactNode {
     [query, search],
   );
   const create = mayWrite && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Subscribe to events
-    </Button>
+    </IconButton>
   );
   return (
     <>

@@ -16,7 +16,7 @@ const titles: Readonly<Record<string, string>> = {
   policy: 'Policies',
 };
 
-export interface EventGroup {
+interface EventGroup {
   readonly title: string;
   readonly events: readonly string[];
 }

@@ -20,7 +20,6 @@ export const webhooksPage = definePage({
       search: { create: '1' },
     },
   ],
-  load: () => import('./WebhooksPage.tsx').then(({ WebhooksPage }) => WebhooksPage),
 });
 
 /** One subscription with its deliveries. */
@@ -36,7 +35,4 @@ export const webhookPage = definePage({
     selected: text(),
     replay: flag(),
   },
-  load: () => import('./WebhookPage.tsx').then(({ WebhookPage }) => WebhookPage),
 });
-
-export const pages = [webhooksPage, webhookPage];

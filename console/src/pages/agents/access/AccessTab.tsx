@@ -4,14 +4,12 @@ import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { type Column, DataTable } from '../../../components/DataTable.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
+import { type Column, TableOrText, timeColumn } from '../../../components/DataTable.tsx';
 import { Icon } from '../../../components/Icon.tsx';
-import { LoadingState } from '../../../components/LoadingState.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { QueryState } from '../../../components/QueryState.tsx';
+import { ScopeList } from '../../../components/ScopeList.tsx';
+import { Section } from '../../../components/Section.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
-import { Section } from '../agent/Section.tsx';
 import { Grants } from './Grants.tsx';
 
 /** Everything that the agent can do now, and through what. */
@@ -19,40 +17,70 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
   const params = { agentId: agent.agentId };
   const access = useApi('getAgentAccess', { params });
   return (
-    <>
+    <Stack gap="md">
       <Grants agent={agent} />
       <Section
         title="Scopes of this server's API"
         description="Change them with Edit."
         actions={<CopyAsCurl operation="getAgentAccess" input={{ params }} />}
       >
-        {access.data ? (
-          <Stack gap="xs">
-            <ScopeList
-              scopes={access.data.active ? access.data.own : agent.allowedScopes}
-              none="None. The agent cannot call this server's API for itself."
-            />
-            {access.data.role && (
-              <Text size="sm">
-                Role in its organization: <Badge tt="none">{access.data.role}</Badge>
-              </Text>
-            )}
-            {!access.data.active && (
-              <Alert color="yellow" icon={<Icon name="warning" />}>
-                None of it counts now: {visibleText(access.data.inactiveReason ?? 'the agent is not active')}.
-              </Alert>
-            )}
-          </Stack>
-        ) : access.error ? (
-          <ErrorState error={access.error} onRetry={() => void access.refetch()} />
-        ) : (
-          <LoadingState label="Loading the access of the agent" rows={2} />
-        )}
+        <QueryState query={access} label="Loading the access of the agent" rows={2}>
+          {({ active, own, role, inactiveReason }) => (
+            <Stack gap="xs">
+              <ScopeList
+                scopes={active ? own : agent.allowedScopes}
+                none="None. The agent cannot call this server's API for itself."
+              />
+              {role && (
+                <Text size="sm">
+                  Role in its organization: <Badge tt="none">{role}</Badge>
+                </Text>
+              )}
+              {!active && (
+                <Alert color="yellow" icon={<Icon name="warning" />}>
+                  None of it counts now: {visibleText(inactiveReason ?? 'the agent is not active')}.
+                </Alert>
+              )}
+            </Stack>
+          )}
+        </QueryState>
       </Section>
       {access.data?.active && (
         <>
-          <Delegated entries={access.data.delegated} agentId={agent.agentId} />
-          <Policies entries={access.data.trustPolicies} agentId={agent.agentId} />
+          <Section
+            title="Through delegations"
+            description="Active delegations to this agent, with the scopes that they give now"
+            actions={
+              <Button component={PageLink} to="/delegations" search={params} variant="default">
+                Delegations
+              </Button>
+            }
+          >
+            <TableOrText
+              label="Delegated access"
+              rows={access.data.delegated}
+              columns={delegatedColumns}
+              rowId={({ chainId }) => chainId}
+              empty="No agent has delegated anything to it."
+            />
+          </Section>
+          <Section
+            title="Trust policies"
+            description="Workloads of other issuers that may become this agent"
+            actions={
+              <Button component={PageLink} to="/trust" search={params} variant="default">
+                Trust policies
+              </Button>
+            }
+          >
+            <TableOrText
+              label="Trust policies"
+              rows={access.data.trustPolicies}
+              columns={policyColumns}
+              rowId={({ policyId }) => policyId}
+              empty="No trust policy lets a workload become this agent."
+            />
+          </Section>
           {access.data.truncated && (
             <Text size="sm" c="dimmed">
               A list here has more than 100 entries; the newest 100 are shown.
@@ -60,62 +88,27 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
           )}
         </>
       )}
-    </>
+    </Stack>
   );
 }
 
 const delegatedColumns: readonly Column<DelegatedAccess>[] = [
-  { id: 'for', header: 'Acts for', cell: ({ subjectId }) => <AgentName agentId={subjectId} /> },
-  { id: 'from', header: 'Received from', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
-  { id: 'audiences', header: 'API', cell: ({ audiences }) => <TenantText text={audiences.join(', ')} /> },
+  { header: 'Acts for', cell: ({ subjectId }) => <AgentName agentId={subjectId} /> },
+  { header: 'Received from', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
+  { header: 'API', cell: ({ audiences }) => <TenantText text={audiences.join(', ')} /> },
   {
-    id: 'scopes',
     header: 'Scopes now',
     cell: ({ scopes }) => <ScopeList scopes={scopes} none="none: no token is issued" />,
   },
-  { id: 'expiresAt', header: 'Expires', cell: ({ expiresAt }) => <RelativeTime time={expiresAt} /> },
+  timeColumn('Expires', ({ expiresAt }) => expiresAt),
 ];
 
-function Delegated({
-  entries,
-  agentId,
-}: {
-  readonly entries: readonly DelegatedAccess[];
-  readonly agentId: string;
-}) {
-  return (
-    <Section
-      title="Through delegations"
-      description="Active delegations to this agent, with the scopes that they give now"
-      actions={
-        <Button component={PageLink} to="/delegations" search={{ agentId }} variant="default">
-          Delegations
-        </Button>
-      }
-    >
-      {entries.length > 0 ? (
-        <DataTable
-          label="Delegated access"
-          rows={entries}
-          columns={delegatedColumns}
-          rowId={({ chainId }) => chainId}
-        />
-      ) : (
-        <Text size="sm" c="dimmed">
-          No agent has delegated anything to it.
-        </Text>
-      )}
-    </Section>
-  );
-}
-
 const policyColumns: readonly Column<PolicyAccess>[] = [
-  { id: 'name', header: 'Policy', cell: ({ name }) => <TenantText text={name} /> },
-  { id: 'issuer', header: 'Issuer', cell: ({ issuer }) => <TenantText text={issuer} /> },
-  { id: 'subject', header: 'Subject', cell: ({ subject }) => <TenantText text={subject} fallback="any" /> },
-  { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+  { header: 'Policy', cell: ({ name }) => <TenantText text={name} /> },
+  { header: 'Issuer', cell: ({ issuer }) => <TenantText text={issuer} /> },
+  { header: 'Subject', cell: ({ subject }) => <TenantText text={subject} fallback="any" /> },
+  { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {
-    id: 'resources',
     header: 'APIs',
     cell: ({ resources }) =>
       resources.length === 0 ? (
@@ -126,38 +119,5 @@ const policyColumns: readonly Column<PolicyAccess>[] = [
         />
       ),
   },
-  { id: 'role', header: 'Role', cell: ({ actsAsAdmin }) => (actsAsAdmin ? 'admin' : 'none') },
+  { header: 'Role', cell: ({ actsAsAdmin }) => (actsAsAdmin ? 'admin' : 'none') },
 ];
-
-function Policies({
-  entries,
-  agentId,
-}: {
-  readonly entries: readonly PolicyAccess[];
-  readonly agentId: string;
-}) {
-  return (
-    <Section
-      title="Trust policies"
-      description="Workloads of other issuers that may become this agent"
-      actions={
-        <Button component={PageLink} to="/trust" search={{ agentId }} variant="default">
-          Trust policies
-        </Button>
-      }
-    >
-      {entries.length > 0 ? (
-        <DataTable
-          label="Trust policies"
-          rows={entries}
-          columns={policyColumns}
-          rowId={({ policyId }) => policyId}
-        />
-      ) : (
-        <Text size="sm" c="dimmed">
-          No trust policy lets a workload become this agent.
-        </Text>
-      )}
-    </Section>
-  );
-}

@@ -5,17 +5,17 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import type { Agent, Grant, Resource } from '../../../api/generated.ts';
-import { useAction, useApi } from '../../../api/queries.ts';
+import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
+import { QueryState } from '../../../components/QueryState.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
@@ -25,29 +25,23 @@ interface Values extends Record<string, unknown> {
 
 const most = 100;
 
-export function GrantScopes({
-  agent,
-  grant,
-  opened,
-  onClose,
-}: {
+interface GrantScopesProps extends DialogProps {
   readonly agent: Agent;
   /** Undefined: for an API of one's choice. */
   readonly grant: Grant | undefined;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
+}
+
+export function GrantScopes({ agent, grant, opened, onClose }: GrantScopesProps) {
   const [start, setStart] = useState(grant);
   // The dialog keeps its content while it closes.
   if (opened && start !== grant) setStart(grant);
-  const put = useAction('putAgentGrant', { refreshes: ['/agents', '/resources'] });
   const mayReadApis = useCan()('resources:read');
   const inputOf = ({ resourceId, scopes }: Values) => ({
     params: { agentId: agent.agentId, resourceId },
     body: { scopes },
   });
   return (
-    <FormDialog<Values>
+    <FormDialog
       key={start?.resourceId ?? 'new'}
       opened={opened}
       onClose={onClose}
@@ -59,11 +53,10 @@ export function GrantScopes({
         ...(resourceId === '' && { resourceId: 'Choose an API' }),
         ...(resourceId !== '' && scopes.length === 0 && { scopes: 'Choose at least one scope' }),
       })}
-      onSubmit={async (values) => {
-        await put.mutateAsync(inputOf(values));
-        showDone('Grant saved.');
-      }}
-      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} />}
+      operation="putAgentGrant"
+      inputOf={inputOf}
+      refreshes={['/agents', '/resources']}
+      doneMessage="Grant saved."
     >
       {(form) => {
         if (!opened) return null;
@@ -88,13 +81,9 @@ function OneApi({ form, grant }: { readonly form: Form; readonly grant: Grant })
       <Text size="sm">
         API <TenantText text={grant.identifier} multiline />
       </Text>
-      {api.data ? (
-        <ApiScopes form={form} api={api.data} />
-      ) : api.error ? (
-        <ErrorState error={api.error} onRetry={() => void api.refetch()} />
-      ) : (
-        <LoadingState label="Loading the API" rows={3} />
-      )}
+      <QueryState query={api} label="Loading the API" rows={3}>
+        {(data) => <ApiScopes form={form} api={data} />}
+      </QueryState>
     </Stack>
   );
 }
@@ -165,7 +154,7 @@ function ApiScopes({ form, api }: { readonly form: Form; readonly api: Resource 
   return (
     <Checkbox.Group
       label="Scopes"
-      description={`The grant has exactly the checked scopes. A scope that you uncheck ends at once for introspection, also in tokens. ${offlineNote()}`}
+      description={`The grant has exactly the checked scopes. A scope that you uncheck ends at once for introspection, also in tokens. ${offlineVerificationNote()}`}
       {...form.getInputProps('scopes')}
     >
       <ScrollArea.Autosize

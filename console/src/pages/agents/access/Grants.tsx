@@ -1,22 +1,24 @@
 /** The grants of an agent: scopes of registered APIs. */
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Grant } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import type { Column } from '../../../components/DataTable.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { type Column, timeColumn } from '../../../components/DataTable.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
+import { RowActions } from '../../../components/RowActions.tsx';
+import { ScopeList } from '../../../components/ScopeList.tsx';
+import { Section } from '../../../components/Section.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
-import { Section } from '../agent/Section.tsx';
 import { agentPage } from '../page.ts';
 import { GrantScopes } from './GrantScopes.tsx';
-import { RemoveGrant } from './RemoveGrant.tsx';
 
 const limit = 20;
 
@@ -30,13 +32,12 @@ export function Grants({ agent }: { readonly agent: Agent }) {
   const grants = useApi('listAgentGrants', input, { keepPrevious: true });
   const mayGrant = mayWrite && agent.status !== 'decommissioned';
   const grantButton = mayGrant && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpened({ dialog: 'grant' })}>
+    <IconButton icon="plus" onClick={() => setOpened({ dialog: 'grant' })}>
       Grant scopes
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Grant>[] = [
     {
-      id: 'identifier',
       header: 'API',
       cell: ({ identifier, resourceId }) => (
         <Anchor component={PageLink} to="/apis/$resourceId" params={{ resourceId }} inherit>
@@ -44,36 +45,22 @@ export function Grants({ agent }: { readonly agent: Agent }) {
         </Anchor>
       ),
     },
-    { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
-    { id: 'grantedBy', header: 'Granted by', cell: ({ grantedBy }) => <AgentName agentId={grantedBy} /> },
-    { id: 'updatedAt', header: 'Changed', cell: ({ updatedAt }) => <RelativeTime time={updatedAt} /> },
+    { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+    { header: 'Granted by', cell: ({ grantedBy }) => <AgentName agentId={grantedBy} /> },
+    timeColumn('Changed', ({ updatedAt }) => updatedAt),
     ...(mayWrite
       ? [
           {
-            id: 'actions',
             header: 'Actions',
             width: '11rem',
             cell: (grant: Grant) => (
-              <Group gap="xs" wrap="nowrap">
-                {mayGrant && (
-                  <Button
-                    variant="default"
-                    size="compact-xs"
-                    aria-label={`Change the grant of ${visibleText(grant.identifier)}`}
-                    onClick={() => setOpened({ dialog: 'grant', grant })}
-                  >
-                    Change
-                  </Button>
-                )}
-                <Button
-                  variant="default"
-                  size="compact-xs"
-                  aria-label={`Remove the grant of ${visibleText(grant.identifier)}`}
-                  onClick={() => setOpened({ dialog: 'remove', grant })}
-                >
-                  Remove
-                </Button>
-              </Group>
+              <RowActions
+                nameOf={(label) => `${label} the grant of ${visibleText(grant.identifier)}`}
+                actions={{
+                  Change: mayGrant && (() => setOpened({ dialog: 'grant', grant })),
+                  Remove: () => setOpened({ dialog: 'remove', grant }),
+                }}
+              />
             ),
           },
         ]
@@ -119,5 +106,32 @@ export function Grants({ agent }: { readonly agent: Agent }) {
         onClose={() => setOpened(undefined)}
       />
     </Section>
+  );
+}
+
+interface RemoveGrantProps extends DialogProps {
+  readonly agent: Agent;
+  readonly grant: Grant | undefined;
+}
+
+function RemoveGrant({ agent, grant, opened, onClose }: RemoveGrantProps) {
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title="Remove this grant?"
+      confirmLabel="Remove grant"
+      operation="deleteAgentGrant"
+      input={{ params: { agentId: agent.agentId, resourceId: grant?.resourceId ?? '' } }}
+      refreshes={['/agents', '/resources']}
+      doneMessage="Grant removed."
+    >
+      The agent gets no more tokens for <TenantText text={grant?.identifier} multiline />. Its tokens for that
+      API end at once for introspection, and so does the power of delegations that pass these scopes on.{' '}
+      {offlineVerificationNote()}
+      <div style={{ marginTop: '0.5rem' }}>
+        <ScopeList scopes={grant?.scopes ?? []} />
+      </div>
+    </ConfirmDialog>
   );
 }

@@ -8,11 +8,11 @@ import { useCan } from '../../../app/session-context.tsx';
 import { ActorName } from '../../../components/ActorName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { NoPermission } from '../../../components/NoPermission.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
 import { agentPage } from '../page.ts';
@@ -29,25 +29,14 @@ const filters: readonly Filter[] = [
 ];
 
 const columns: readonly Column<AuditEvent>[] = [
+  timeColumn('Time', ({ timestamp }) => timestamp),
+  { header: 'Action', width: '12rem', cell: ({ action }) => <code>{action}</code> },
+  { header: 'Outcome', width: '6.5rem', cell: ({ outcome }) => <StatusBadge status={outcome} /> },
   {
-    id: 'timestamp',
-    header: 'Time',
-    width: '8.5rem',
-    cell: ({ timestamp }) => <RelativeTime time={timestamp} />,
-  },
-  { id: 'action', header: 'Action', width: '12rem', cell: ({ action }) => <code>{action}</code> },
-  {
-    id: 'outcome',
-    header: 'Outcome',
-    width: '6.5rem',
-    cell: ({ outcome }) => <StatusBadge status={outcome} />,
-  },
-  {
-    id: 'actor',
     header: 'By',
     cell: (event) => <ActorName event={event} agentId={String(event.metadata.actorId ?? event.agentId)} />,
   },
-  { id: 'details', header: 'Details', cell: (event) => <TenantText text={summaryOf(event)} /> },
+  { header: 'Details', cell: (event) => <TenantText text={summaryOf(event)} /> },
 ];
 
 export function ActivityTab({ agent }: { readonly agent: Agent }) {
@@ -80,34 +69,34 @@ function ActivityList({ agentId }: { readonly agentId: string }) {
     total: events.data.total + newer.length,
   };
   return (
-    <>
-      <Group justify="flex-end" gap="xs" mb="xs">
-        <CopyAsCurl operation="listAuditEvents" input={input} />
-        <Button component={PageLink} to="/audit" search={{ agentId }} variant="default">
-          Show on the audit page
-        </Button>
-      </Group>
-      <ListPage
-        withTitle={false}
-        title="Activity"
-        noun="events"
-        query={{ ...events, data }}
-        columns={columns}
-        rowId={({ eventId }) => eventId}
-        search={{ action, outcome, from, to, selected }}
-        onSearch={setSearch}
-        filters={filters}
-        detail={{
-          title: (id, event) => event?.action ?? `Event ${id.slice(0, 8)}`,
-          render: (id, event) => <EventDetail id={id} event={event} />,
-        }}
-        empty={{
-          icon: 'audit',
-          title: 'Nothing recorded in the last 90 days',
-          text: 'Tokens, refusals and changes of this agent appear here as they happen.',
-        }}
-      />
-    </>
+    <ListPage
+      withTitle={false}
+      actions={
+        <>
+          <CopyAsCurl operation="listAuditEvents" input={input} />
+          <Button component={PageLink} to="/audit" search={{ agentId }} variant="default">
+            Show on the audit page
+          </Button>
+        </>
+      }
+      title="Activity"
+      noun="events"
+      query={{ ...events, data }}
+      columns={columns}
+      rowId={({ eventId }) => eventId}
+      search={{ action, outcome, from, to, selected }}
+      onSearch={setSearch}
+      filters={filters}
+      detail={{
+        title: (id, event) => event?.action ?? `Event ${id.slice(0, 8)}`,
+        render: (id, event) => <EventDetail id={id} event={event} />,
+      }}
+      empty={{
+        icon: 'audit',
+        title: 'Nothing recorded in the last 90 days',
+        text: 'Tokens, refusals and changes of this agent appear here as they happen.',
+      }}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { useCommands } from '../../../app/commands.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { Icon, type IconName } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { EditAgent } from '../form/EditAgent.tsx';
 import { DownloadScaffold } from './DownloadScaffold.tsx';
 import { PreviewToken } from './PreviewToken.tsx';
@@ -43,17 +44,13 @@ export function AgentActions({ agent }: { readonly agent: Agent }) {
     <Group gap="xs">
       <CopyAsCurl operation="getAgent" input={{ params: { agentId: agent.agentId } }} />
       {actions.includes('edit') && (
-        <Button
-          variant="default"
-          leftSection={<Icon name="edit" size={14} />}
-          onClick={() => setDialog('edit')}
-        >
+        <IconButton variant="default" icon="edit" onClick={() => setDialog('edit')}>
           Edit
-        </Button>
+        </IconButton>
       )}
-      <Button leftSection={<Icon name="key" size={14} />} onClick={() => setDialog('preview')}>
+      <IconButton icon="key" onClick={() => setDialog('preview')}>
         Preview token
-      </Button>
+      </IconButton>
       {inMenu.length > 0 && (
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>

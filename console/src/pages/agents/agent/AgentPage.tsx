@@ -1,13 +1,13 @@
-import { Button, Group, Tabs } from '@mantine/core';
+import { Alert, Button, Group, List, Tabs } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType } from 'react';
 import { toApiError } from '../../../api/api-error.ts';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch, usePathParam } from '../../../app/navigation.tsx';
-import { BackLink } from '../../../components/BackLink.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Icon } from '../../../components/Icon.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
 import { PageTitle } from '../../../components/PageTitle.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
@@ -19,7 +19,6 @@ import { DelegationsTab } from '../delegations/DelegationsTab.tsx';
 import { IdentityTab } from '../identity/IdentityTab.tsx';
 import { type AgentTab, agentPage, agentTabs } from '../page.ts';
 import { AgentActions } from './AgentActions.tsx';
-import { StatusNotice } from './StatusNotice.tsx';
 
 const tabs: Readonly<Record<AgentTab, { label: string; Content: ComponentType<{ readonly agent: Agent }> }>> =
   {
@@ -43,7 +42,7 @@ const fresh = {
   to: undefined,
 };
 
-const back = <BackLink to="/agents">All agents</BackLink>;
+const back = { to: '/agents', label: 'All agents' };
 
 export function AgentPage() {
   const agentId = usePathParam('agentId');
@@ -52,14 +51,14 @@ export function AgentPage() {
   if (agent.isPending)
     return (
       <>
-        <PageTitle title="Agent" above={back} />
+        <PageTitle title="Agent" back={back} />
         <LoadingState label="Loading the agent" />
       </>
     );
   const { status } = toApiError(agent.error);
   return (
     <>
-      <PageTitle title="Agent" above={back} />
+      <PageTitle title="Agent" back={back} />
       {status === 404 || status === 400 ? (
         <EmptyState
           icon="agents"
@@ -84,7 +83,7 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
   return (
     <>
       <PageTitle
-        above={back}
+        back={back}
         title={<TenantText text={agent.email} multiline />}
         description={
           <Group gap="xs" component="span" display="inline-flex">
@@ -120,5 +119,25 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
         })}
       </Tabs>
     </>
+  );
+}
+
+/** For an agent that is not active: the reason why it gets no tokens, and the actions that are left. */
+function StatusNotice({ status }: Pick<Agent, 'status'>) {
+  if (status === 'active') return null;
+  return status === 'suspended' ? (
+    <Alert color="yellow" icon={<Icon name="warning" />} title="This agent is suspended: it gets no tokens">
+      Still possible:
+      <List size="sm" spacing={2} mt={4}>
+        <List.Item>Edit its fields, and grant or remove scopes: they count after a reactivation.</List.Item>
+        <List.Item>Revoke credentials. New credentials need an active agent.</List.Item>
+        <List.Item>Reactivate it, or decommission it for good.</List.Item>
+      </List>
+    </Alert>
+  ) : (
+    <Alert color="gray" icon={<Icon name="lock" />} title="This agent is decommissioned for good">
+      It gets no tokens, and nothing about it can change. Its credentials are revoked and its DID is
+      deactivated. You can still read its fields and its activity, and remove its grants.
+    </Alert>
   );
 }

@@ -1,12 +1,12 @@
 /** What ends with an agent: counts of the present, each from one request for a total. */
 
 import { List, Skeleton } from '@mantine/core';
+import { useState } from 'react';
 import { useApi } from '../../../api/queries.ts';
 import { useCan } from '../../../app/session-context.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
-import { useTokensOfLastHour } from './tokens-of-last-hour.ts';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 
-interface EndingsProps {
+interface DecommissionImpactProps {
   readonly agentId: string;
   readonly for: 'suspend' | 'decommission';
 }
@@ -16,7 +16,7 @@ interface Total {
   readonly isError: boolean;
 }
 
-interface Ending {
+interface Impact {
   /** Undefined: the session may not count them. */
   readonly of: Total | undefined;
   readonly one: string;
@@ -25,7 +25,7 @@ interface Ending {
   readonly uncounted: string;
 }
 
-function useEndings({ agentId, for: ending }: EndingsProps): readonly Ending[] {
+function useImpacts({ agentId, for: ending }: DecommissionImpactProps): readonly Impact[] {
   const mayReadAudit = useCan()('audit:read');
   const params = { agentId };
   const credentials = useApi('listCredentials', { params, query: { status: 'active', limit: 1 } });
@@ -49,9 +49,9 @@ function useEndings({ agentId, for: ending }: EndingsProps): readonly Ending[] {
     },
     {
       of: mayReadAudit ? tokens : undefined,
-      one: `1 token of the last hour ends for introspection, and all others that are still valid. ${offlineNote()}`,
-      many: `tokens of the last hour end for introspection, and all others that are still valid. ${offlineNote()}`,
-      uncounted: `All of its tokens end for introspection. ${offlineNote()}`,
+      one: `1 token of the last hour ends for introspection, and all others that are still valid. ${offlineVerificationNote()}`,
+      many: `tokens of the last hour end for introspection, and all others that are still valid. ${offlineVerificationNote()}`,
+      uncounted: `All of its tokens end for introspection. ${offlineVerificationNote()}`,
     },
     forGood
       ? {
@@ -93,7 +93,7 @@ function useEndings({ agentId, for: ending }: EndingsProps): readonly Ending[] {
   ];
 }
 
-function textOf({ of, one, many, uncounted }: Ending): string | undefined {
+function textOf({ of, one, many, uncounted }: Impact): string | undefined {
   if (of === undefined || of.isError) return uncounted;
   const total = of.data?.total ?? 0;
   if (total === 0) return undefined;
@@ -101,16 +101,30 @@ function textOf({ of, one, many, uncounted }: Ending): string | undefined {
 }
 
 /** A list of what ends. A failed count does not prevent the action: the line then has no number. */
-export function DecommissionImpact(props: EndingsProps) {
-  const endings = useEndings(props);
-  if (endings.some(({ of }) => of && !of.data && !of.isError))
+export function DecommissionImpact(props: DecommissionImpactProps) {
+  const impacts = useImpacts(props);
+  if (impacts.some(({ of }) => of && !of.data && !of.isError))
     return <Skeleton height={72} aria-label="Counting" role="status" />;
-  const lines = endings.map(textOf).filter((line) => line !== undefined);
+  const lines = impacts.map(textOf).filter((line) => line !== undefined);
   return (
     <List size="sm" spacing={4} aria-label="What ends">
       {lines.map((line) => (
         <List.Item key={line}>{line}</List.Item>
       ))}
     </List>
+  );
+}
+
+const hour = 3_600_000;
+
+/** How many tokens were issued to the agent in the last hour: as long as an access token can be valid. Needs audit:read. */
+function useTokensOfLastHour(agentId: string) {
+  const can = useCan();
+  // One time for the life of the dialog: each new time would be a new request.
+  const [fromDate] = useState(() => new Date(Date.now() - hour).toISOString());
+  return useApi(
+    'listAuditEvents',
+    { query: { agentId, action: 'token.issued', fromDate, limit: 1 } },
+    { enabled: can('audit:read') },
   );
 }

@@ -1,11 +1,12 @@
 /** Downloads a project for the agent, ready to run. */
+
 import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
-import { callRaw } from '../../../api/request.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { downloadBlob } from '../../../components/download.ts';
+import { useDownload } from '../../../components/download.ts';
 import { ErrorState } from '../../../components/ErrorState.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 
 const languages = {
   typescript: 'TypeScript',
@@ -16,40 +17,22 @@ const languages = {
 } as const;
 type Language = keyof typeof languages;
 
-export function DownloadScaffold({
-  agent,
-  opened,
-  onClose,
-}: {
-  readonly agent: Agent;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
+export function DownloadScaffold({ agent, opened, onClose }: DialogProps & { readonly agent: Agent }) {
   const [language, setLanguage] = useState<Language>('typescript');
-  const [busy, setBusy] = useState(false);
+  const { busy, download } = useDownload();
   const [error, setError] = useState<unknown>();
   const input = { params: { agentId: agent.agentId }, query: { language } };
-  const download = async () => {
-    setBusy(true);
+  const save = async () => {
     setError(undefined);
     try {
-      const response = await callRaw('scaffoldAgent', input);
-      const named = /filename="([\w.-]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
-      downloadBlob(named ?? `agent-${language}.zip`, await response.blob());
+      await download('scaffoldAgent', input, `agent-${language}.zip`);
       onClose();
     } catch (failure) {
       setError(failure);
-    } finally {
-      setBusy(false);
     }
   };
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Download a scaffold"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title="Download a scaffold">
       <Stack>
         <Text size="sm" c="dimmed">
           A small project that gets tokens as this agent and calls an API with them. It has no secret inside:
@@ -68,7 +51,7 @@ export function DownloadScaffold({
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button onClick={() => void download()} loading={busy}>
+          <Button onClick={() => void save()} loading={busy !== undefined}>
             Download
           </Button>
         </Group>

@@ -1,18 +1,18 @@
 /** The claims that a token of the agent would have now, or the refusal and its reason. Issues nothing. */
+
 import { Alert, Autocomplete, Button, Group, Modal, Stack, TagsInput, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, TokenPreview } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { visibleText } from '../../../components/TenantText.tsx';
 
-interface PreviewTokenProps {
+interface PreviewTokenProps extends DialogProps {
   readonly agent: Agent;
-  readonly opened: boolean;
-  readonly onClose: () => void;
 }
 
 export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
@@ -38,13 +38,7 @@ export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
     preview.reset();
   };
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Preview a token"
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title="Preview a token" size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -1,38 +1,32 @@
 /** Suspend, reactivate and decommission, each with what it ends. */
+
 import { Alert, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Agent } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
 import { useSession } from '../../../app/session-context.tsx';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
-import { showDone } from '../../../components/notices.tsx';
 import { DecommissionImpact } from './DecommissionImpact.tsx';
 
-interface DialogProps {
+interface AgentDialogProps extends DialogProps {
   readonly agent: Agent;
-  readonly opened: boolean;
-  readonly onClose: () => void;
 }
 
 const refreshes = ['/agents', '/delegations', '/audit', '/marketplace'];
 
-export function SuspendAgent({ agent, opened, onClose }: DialogProps) {
-  const update = useAction('updateAgent', { refreshes });
-  const input = { params: { agentId: agent.agentId }, body: { status: 'suspended' } } as const;
+export function SuspendAgent({ agent, opened, onClose }: AgentDialogProps) {
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened}
       onClose={onClose}
       title="Suspend this agent?"
       confirmLabel="Suspend agent"
-      onConfirm={async () => {
-        await update.mutateAsync(input);
-        showDone('Agent suspended.');
-      }}
-      extra={<CopyAsCurl operation="updateAgent" input={input} />}
+      operation="updateAgent"
+      input={{ params: { agentId: agent.agentId }, body: { status: 'suspended' } }}
+      refreshes={refreshes}
+      doneMessage="Agent suspended."
     >
       <Stack gap="xs">
         <OwnAgentWarning agentId={agent.agentId}>
@@ -42,24 +36,21 @@ export function SuspendAgent({ agent, opened, onClose }: DialogProps) {
         <Text size="sm">It gets no tokens until you reactivate it. At once:</Text>
         {opened && <DecommissionImpact agentId={agent.agentId} for="suspend" />}
       </Stack>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }
 
-export function DecommissionAgent({ agent, opened, onClose }: DialogProps) {
-  const remove = useAction('decommissionAgent', { refreshes });
-  const input = { params: { agentId: agent.agentId } };
+export function DecommissionAgent({ agent, opened, onClose }: AgentDialogProps) {
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened}
       onClose={onClose}
       title="Decommission this agent for good?"
       confirmLabel="Decommission agent"
-      onConfirm={async () => {
-        await remove.mutateAsync(input);
-        showDone('Agent decommissioned.');
-      }}
-      extra={<CopyAsCurl operation="decommissionAgent" input={input} />}
+      operation="decommissionAgent"
+      input={{ params: { agentId: agent.agentId } }}
+      refreshes={refreshes}
+      doneMessage="Agent decommissioned."
     >
       <Stack gap="xs">
         <OwnAgentWarning agentId={agent.agentId}>
@@ -72,7 +63,7 @@ export function DecommissionAgent({ agent, opened, onClose }: DialogProps) {
         </Text>
         {opened && <DecommissionImpact agentId={agent.agentId} for="decommission" />}
       </Stack>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }
 
@@ -87,9 +78,7 @@ function OwnAgentWarning({ agentId, children }: { readonly agentId: string; read
 }
 
 /** Nothing ends, but the agent gets its power back. */
-export function ReactivateAgent({ agent, opened, onClose }: DialogProps) {
-  const update = useAction('updateAgent', { refreshes });
-  const input = { params: { agentId: agent.agentId }, body: { status: 'active' } } as const;
+export function ReactivateAgent({ agent, opened, onClose }: AgentDialogProps) {
   return (
     <FormDialog
       opened={opened}
@@ -98,11 +87,10 @@ export function ReactivateAgent({ agent, opened, onClose }: DialogProps) {
       submitLabel="Reactivate agent"
       confirms
       initialValues={{}}
-      onSubmit={async () => {
-        await update.mutateAsync(input);
-        showDone('Agent reactivated.');
-      }}
-      extra={() => <CopyAsCurl operation="updateAgent" input={input} />}
+      operation="updateAgent"
+      inputOf={() => ({ params: { agentId: agent.agentId }, body: { status: 'active' as const } })}
+      refreshes={refreshes}
+      doneMessage="Agent reactivated."
     >
       {() => (
         <List size="sm" spacing={4}>

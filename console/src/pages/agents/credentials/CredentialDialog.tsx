@@ -1,15 +1,13 @@
 /** Creates a credential, or replaces the secret of one. Then the secret is shown once. */
+
 import { Select, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Credential, CredentialWithSecret } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { TokenCommand } from '../../../components/TokenCommand.tsx';
 import { expiresAtOf, expiryChoices, keepChoice, problemOfExpiry } from './expiry.ts';
-
-const refreshes = ['/agents', '/overview'];
 
 interface Values extends Record<string, unknown> {
   name: string;
@@ -18,31 +16,21 @@ interface Values extends Record<string, unknown> {
   customExpiry: string;
 }
 
-export function CredentialDialog({
-  agent,
-  rotated,
-  opened,
-  onClose,
-}: {
+interface CredentialDialogProps extends DialogProps {
   readonly agent: Agent;
   /** Undefined: a new credential. */
   readonly rotated?: Credential | undefined;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const [created, setCreated] = useState<CredentialWithSecret>();
-  const generate = useAction('generateCredential', { refreshes });
-  const rotate = useAction('rotateCredential', { refreshes });
-  const { agentId } = agent;
+}
 
-  const newInput = ({ name, expiresAt, customExpiry }: Values) => ({
-    params: { agentId },
-    body: { name: name.trim() || null, expiresAt: expiresAtOf(expiresAt, customExpiry, Date.now()) },
-  });
-  const rotation = ({ expiresAt, customExpiry }: Values) => ({
-    params: { agentId, credentialId: rotated?.credentialId ?? '' },
-    body: { expiresAt: expiresAtOf(expiresAt, customExpiry, Date.now()) },
-  });
+export function CredentialDialog({ agent, rotated, opened, onClose }: CredentialDialogProps) {
+  const [created, setCreated] = useState<CredentialWithSecret>();
+  const { agentId } = agent;
+  const inputOf = ({ name, expiresAt: choice, customExpiry }: Values) => {
+    const expiresAt = expiresAtOf(choice, customExpiry, Date.now());
+    return rotated
+      ? { params: { agentId, credentialId: rotated.credentialId }, body: { expiresAt } }
+      : { params: { agentId }, body: { name: name.trim() || null, expiresAt } };
+  };
   const initialValues: Values = { name: '', expiresAt: rotated ? 'keep' : '90', customExpiry: '' };
   return (
     <>
@@ -58,20 +46,10 @@ export function CredentialDialog({
           const problem = problemOfExpiry(expiresAt, customExpiry, Date.now());
           return problem === undefined ? {} : { customExpiry: problem };
         }}
-        onSubmit={async (values) =>
-          setCreated(
-            rotated
-              ? await rotate.mutateAsync(rotation(values))
-              : await generate.mutateAsync(newInput(values)),
-          )
-        }
-        extra={(values) =>
-          rotated ? (
-            <CopyAsCurl operation="rotateCredential" input={rotation(values)} />
-          ) : (
-            <CopyAsCurl operation="generateCredential" input={newInput(values)} />
-          )
-        }
+        operation={rotated ? 'rotateCredential' : 'generateCredential'}
+        inputOf={inputOf}
+        refreshes={['/agents', '/overview']}
+        onDone={setCreated}
       >
         {(form) => (
           <>
@@ -109,12 +87,7 @@ export function CredentialDialog({
       <SecretOnce
         secret={created?.clientSecret}
         name="Client secret"
-        onClose={() => {
-          setCreated(undefined);
-          // The answers hold the secret.
-          generate.reset();
-          rotate.reset();
-        }}
+        onClose={() => setCreated(undefined)}
         variables={{
           API_URL: location.origin,
           CLIENT_ID: agentId,

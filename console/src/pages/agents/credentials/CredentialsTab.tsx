@@ -1,18 +1,20 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Credential } from '../../../api/generated.ts';
-import { useAction, useApi } from '../../../api/queries.ts';
+import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { useLast } from '../../../components/frozen.ts';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { RowActions } from '../../../components/RowActions.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { agentPage } from '../page.ts';
@@ -44,7 +46,6 @@ const nameOf = ({ name, credentialId }: Credential): string =>
 
 const columns: readonly Column<Credential>[] = [
   {
-    id: 'name',
     header: 'Name',
     cell: ({ name, credentialId }) => (
       <div>
@@ -55,10 +56,10 @@ const columns: readonly Column<Credential>[] = [
       </div>
     ),
   },
-  { id: 'status', header: 'Status', width: '7rem', cell: (one) => <StatusBadge status={statusOf(one)} /> },
-  { id: 'lastUsedAt', header: 'Last used', cell: ({ lastUsedAt }) => <RelativeTime time={lastUsedAt} /> },
-  { id: 'expiresAt', header: 'Expires', cell: ({ expiresAt }) => <RelativeTime time={expiresAt} /> },
-  { id: 'createdAt', header: 'Created', cell: ({ createdAt }) => <RelativeTime time={createdAt} /> },
+  { header: 'Status', width: '7rem', cell: (one) => <StatusBadge status={statusOf(one)} /> },
+  timeColumn('Last used', ({ lastUsedAt }) => lastUsedAt),
+  timeColumn('Expires', ({ expiresAt }) => expiresAt),
+  timeColumn('Created', ({ createdAt }) => createdAt),
 ];
 
 type Opened =
@@ -83,52 +84,36 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
   const use = isActive ? credentialUseOf(all) : 'unknown';
   if ((use === 'none') !== isWaiting) setIsWaiting(use === 'none');
   const createButton = mayWrite && (
-    <Button
-      leftSection={<Icon name="plus" size={14} />}
-      onClick={() => setOpened({ dialog: 'create' })}
-      disabled={!isActive}
-    >
+    <IconButton icon="plus" onClick={() => setOpened({ dialog: 'create' })} disabled={!isActive}>
       New credential
-    </Button>
+    </IconButton>
   );
   const actionColumn: Column<Credential> = {
-    id: 'actions',
     header: 'Actions',
     width: '11rem',
     cell: (one) =>
       one.status === 'active' && (
-        <Group gap="xs" wrap="nowrap">
-          {isActive && (
-            <Button
-              variant="default"
-              size="compact-xs"
-              aria-label={`Rotate ${nameOf(one)}`}
-              onClick={() => setOpened({ dialog: 'rotate', credential: one })}
-            >
-              Rotate
-            </Button>
-          )}
-          <Button
-            variant="default"
-            size="compact-xs"
-            aria-label={`Revoke ${nameOf(one)}`}
-            onClick={() => setOpened({ dialog: 'revoke', credential: one })}
-          >
-            Revoke
-          </Button>
-        </Group>
+        <RowActions
+          nameOf={(label) => `${label} ${nameOf(one)}`}
+          actions={{
+            Rotate: isActive && (() => setOpened({ dialog: 'rotate', credential: one })),
+            Revoke: () => setOpened({ dialog: 'revoke', credential: one }),
+          }}
+        />
       ),
   };
   return (
     <>
-      <Group justify="flex-end" gap="xs" mb="xs">
-        <CopyAsCurl operation="listCredentials" input={input} />
-        {createButton}
-      </Group>
       <FirstToken key={agent.agentId} agent={agent} use={use} />
       <ListPage
         withTitle={false}
         title="Credentials"
+        actions={
+          <>
+            <CopyAsCurl operation="listCredentials" input={input} />
+            {createButton}
+          </>
+        }
         noun="credentials"
         query={credentials}
         columns={mayWrite ? [...columns, actionColumn] : columns}
@@ -162,16 +147,8 @@ interface OneCredentialProps {
   readonly onClose: () => void;
 }
 
-/** The credential of the dialog stays on display while the dialog closes. */
-function useLastCredential(opened: Opened | undefined, dialog: 'rotate' | 'revoke'): Credential | undefined {
-  const current = opened?.dialog === dialog ? opened.credential : undefined;
-  const [last, setLast] = useState(current);
-  if (current && current !== last) setLast(current);
-  return current ?? last;
-}
-
 function RotateCredential({ agent, opened, onClose }: OneCredentialProps) {
-  const rotated = useLastCredential(opened, 'rotate');
+  const rotated = useLast(opened?.dialog === 'rotate' ? opened.credential : undefined);
   if (!rotated) return null;
   return (
     <CredentialDialog
@@ -185,30 +162,28 @@ function RotateCredential({ agent, opened, onClose }: OneCredentialProps) {
 
 function RevokeCredential({ agent, opened, onClose }: OneCredentialProps) {
   const session = useSession();
-  const revoked = useLastCredential(opened, 'revoke');
-  const revoke = useAction('revokeCredential', { refreshes: ['/agents', '/overview', '/audit'] });
+  const revoked = useLast(opened?.dialog === 'revoke' ? opened.credential : undefined);
   if (!revoked) return null;
   const input = { params: { agentId: agent.agentId, credentialId: revoked.credentialId } };
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened?.dialog === 'revoke'}
       onClose={onClose}
       title="Revoke this credential for good?"
       confirmLabel="Revoke credential"
-      onConfirm={async () => {
-        await revoke.mutateAsync(input);
-        showDone('Credential revoked.');
-      }}
-      extra={<CopyAsCurl operation="revokeCredential" input={input} />}
+      operation="revokeCredential"
+      input={input}
+      refreshes={['/agents', '/overview', '/audit']}
+      doneMessage="Credential revoked."
     >
       The credential <b>{nameOf(revoked)}</b> gets no more tokens, and all tokens that were issued with it end
-      at once for introspection. {offlineNote()} It was last used <RelativeTime time={revoked.lastUsedAt} />.
-      This cannot be undone.
+      at once for introspection. {offlineVerificationNote()} It was last used{' '}
+      <RelativeTime time={revoked.lastUsedAt} />. This cannot be undone.
       {agent.agentId === session.agentId && (
         <Text size="sm" mt="xs" fw={600}>
           This is an agent of your own session. If you signed in with this credential, your session ends too.
         </Text>
       )}
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }

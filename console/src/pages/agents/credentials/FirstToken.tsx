@@ -10,7 +10,7 @@ import { TokenCommand } from '../../../components/TokenCommand.tsx';
 /** Unknown: there is no active credential, or the list shows a part of them. */
 export type CredentialUse = 'none' | 'some' | 'unknown';
 
-export interface FirstTokenProps {
+interface FirstTokenProps {
   readonly agent: Agent;
   readonly use: CredentialUse;
 }

@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { Agent, DelegationChain } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
@@ -6,13 +6,12 @@ import { useCan, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { NoPermission } from '../../../components/NoPermission.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { ScopeList } from '../../../components/ScopeList.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
 import { agentPage } from '../page.ts';
 
 const limit = 20;
@@ -32,28 +31,21 @@ const filters: readonly Filter[] = [
 
 const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
   {
-    id: 'direction',
     header: 'Direction',
     width: '6.5rem',
     cell: ({ delegatorId, delegateeId }) =>
       delegatorId === agentId ? 'given' : delegateeId === agentId ? 'received' : 'passed on',
   },
-  { id: 'from', header: 'From', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
-  { id: 'to', header: 'To', cell: ({ delegateeId }) => <AgentName agentId={delegateeId} /> },
-  { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+  { header: 'From', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
+  { header: 'To', cell: ({ delegateeId }) => <AgentName agentId={delegateeId} /> },
+  { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {
-    id: 'resource',
     header: 'API',
     cell: ({ resource }) =>
       resource === null ? "this server's own" : <TenantText text={resource.join(', ')} />,
   },
-  { id: 'status', header: 'Status', width: '6.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    id: 'expiresAt',
-    header: 'Expires',
-    width: '8.5rem',
-    cell: ({ expiresAt }) => <RelativeTime time={expiresAt} />,
-  },
+  statusColumn('6.5rem'),
+  timeColumn('Expires', ({ expiresAt }) => expiresAt),
 ];
 
 /** Delegations of one's own agent are visible to it; those of others need audit:read. */
@@ -77,31 +69,31 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
     </Button>
   );
   return (
-    <>
-      <Group justify="flex-end" gap="xs" mb="xs">
-        <CopyAsCurl operation="listDelegations" input={input} />
-        {linkTo('Show on the delegations page')}
-      </Group>
-      <ListPage
-        withTitle={false}
-        title="Delegations"
-        noun="delegations"
-        query={delegations}
-        columns={columnsFor(agentId)}
-        rowId={({ chainId }) => chainId}
-        search={{ role, chain }}
-        onSearch={setSearch}
-        filters={filters}
-        onOpen={({ chainId }) =>
-          goTo({ to: '/delegations', search: { agentId, selected: chainId, status: 'all', view: 'table' } })
-        }
-        empty={{
-          icon: 'delegations',
-          title: 'No delegations',
-          text: 'An agent can lend scopes that it holds to another agent, for a limited time.',
-          action: linkTo('Go to the delegations page'),
-        }}
-      />
-    </>
+    <ListPage
+      withTitle={false}
+      actions={
+        <>
+          <CopyAsCurl operation="listDelegations" input={input} />
+          {linkTo('Show on the delegations page')}
+        </>
+      }
+      title="Delegations"
+      noun="delegations"
+      query={delegations}
+      columns={columnsFor(agentId)}
+      rowId={({ chainId }) => chainId}
+      search={{ role, chain }}
+      onSearch={setSearch}
+      filters={filters}
+      onOpen={({ chainId }) =>
+        goTo({ to: '/delegations', search: { agentId, selected: chainId, status: 'all', view: 'table' } })
+      }
+      empty={{
+        icon: 'delegations',
+        title: 'No delegations',
+        text: 'An agent can lend scopes that it holds to another agent, for a limited time.',
+        action: linkTo('Go to the delegations page'),
+      }}
+    />
   );
 }

@@ -1,7 +1,8 @@
 import { NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
-import { type AgentValues, agentTypes, deploymentEnvs, operatorScope } from './agent-form.ts';
+import { agentTypes } from '../../../components/agent-types.ts';
+import { type AgentValues, deploymentEnvs, operatorScope } from './agent-form.ts';
 import { ScopeChecks } from './ScopeChecks.tsx';
 
 /** The fields that registering and editing share. The e-mail address cannot change later. */

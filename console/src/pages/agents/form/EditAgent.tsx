@@ -1,30 +1,18 @@
 import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
 import { useSession } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
 import { AgentFields } from './AgentFields.tsx';
 import { grantableScopes, problemsOf, toChange, valuesOf } from './agent-form.ts';
 
 /** Changes an agent. Only the fields that differ are sent. */
-export function EditAgent({
-  agent: current,
-  opened,
-  onClose,
-}: {
-  readonly agent: Agent;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
+export function EditAgent({ agent: current, opened, onClose }: DialogProps & { readonly agent: Agent }) {
   const { scopes } = useSession();
   const [agent, setAgent] = useState(current);
   // While the dialog is open, an event about the agent must not replace the fields that were typed.
   if (!opened && agent !== current) setAgent(current);
-  const update = useAction('updateAgent', { refreshes: ['/agents'] });
-  const params = { agentId: agent.agentId };
   return (
     <FormDialog
       key={agent.updatedAt}
@@ -35,15 +23,11 @@ export function EditAgent({
       size="lg"
       initialValues={valuesOf(agent)}
       validate={problemsOf}
-      onSubmit={async (values) => {
-        const body = toChange(values, agent);
-        if (Object.keys(body).length === 0) return;
-        await update.mutateAsync({ params, body });
-        showDone('Changes saved.');
-      }}
-      extra={(values) => (
-        <CopyAsCurl operation="updateAgent" input={{ params, body: toChange(values, agent) }} />
-      )}
+      operation="updateAgent"
+      inputOf={(values) => ({ params: { agentId: agent.agentId }, body: toChange(values, agent) })}
+      isUnchanged={(values) => Object.keys(toChange(values, agent)).length === 0}
+      refreshes={['/agents']}
+      doneMessage="Changes saved."
     >
       {(form) => (
         <>

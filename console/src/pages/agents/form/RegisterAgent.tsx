@@ -1,24 +1,15 @@
 import { TextInput } from '@mantine/core';
 import { useRef } from 'react';
-import { useAction } from '../../../api/queries.ts';
 import { useGoTo } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
 import { AgentFields } from './AgentFields.tsx';
 import { grantableScopes, newAgentValues, operatorScope, problemsOf, toNewAgent } from './agent-form.ts';
 
 /** Registers an agent and goes to its page, where the next step is a credential. */
-export function RegisterAgent({
-  opened,
-  onClose,
-}: {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
+export function RegisterAgent({ opened, onClose }: DialogProps) {
   const { organizationId, scopes, multiTenant } = useSession();
-  const create = useAction('createAgent', { refreshes: ['/agents', '/overview'] });
   const goTo = useGoTo();
   const registered = useRef<string>(undefined);
   // Closing changes the URL of the list, and going to the agent must be the only change of the URL.
@@ -37,12 +28,13 @@ export function RegisterAgent({
       size="lg"
       initialValues={newAgentValues(organizationId)}
       validate={problemsOf}
-      onSubmit={async (values) => {
-        const { agentId } = await create.mutateAsync({ body: toNewAgent(values) });
+      operation="createAgent"
+      inputOf={(values) => ({ body: toNewAgent(values) })}
+      refreshes={['/agents', '/overview']}
+      doneMessage="Agent registered. Its next step is a credential."
+      onDone={({ agentId }) => {
         registered.current = agentId;
-        showDone('Agent registered. Its next step is a credential.');
       }}
-      extra={(values) => <CopyAsCurl operation="createAgent" input={{ body: toNewAgent(values) }} />}
     >
       {(form) => (
         <>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { type Scope, scopeDescriptions } from '../../../api/generated.ts';
 import { scopeNames } from './agent-form.ts';
 
-export interface ScopeChecksProps {
+interface ScopeChecksProps {
   readonly value: string[];
   readonly onChange: (scopes: string[]) => void;
   readonly grantable: readonly Scope[];

@@ -7,16 +7,6 @@ import {
   scopeDescriptions,
 } from '../../../api/generated.ts';
 
-export const agentTypes = [
-  'screener',
-  'classifier',
-  'orchestrator',
-  'extractor',
-  'summarizer',
-  'router',
-  'monitor',
-  'custom',
-] as const satisfies readonly Agent['agentType'][];
 export const deploymentEnvs = [
   'development',
   'staging',

@@ -1,5 +1,15 @@
 /** The agent's card in each format. Signatures are checked here, in the browser, with the published keys. */
-import { Alert, Badge, Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import {
+  Alert,
+  Badge,
+  Group,
+  List,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  ThemeIcon,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
@@ -9,9 +19,15 @@ import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
-import { Section } from '../agent/Section.tsx';
-import { CardVerdict } from './CardVerdict.tsx';
-import { type InstanceDocument, type SignedFormat, verifyCard } from './verify-card.ts';
+import { QueryState } from '../../../components/QueryState.tsx';
+import { Section } from '../../../components/Section.tsx';
+import { visibleText } from '../../../components/TenantText.tsx';
+import {
+  type CardVerification,
+  type InstanceDocument,
+  type SignedFormat,
+  verifyCard,
+} from './verify-card.ts';
 import { canVerify } from './verify-jws.ts';
 
 const formats = [
@@ -115,24 +131,56 @@ function SignedCard({
 }
 
 function PlainCard({ agentId, updatedAt }: { readonly agentId: string; readonly updatedAt: string }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['plainCard', agentId, updatedAt],
     queryFn: ({ signal }) => call('getAgentCard', { params: { agentId } }, { signal }),
   });
-  if (error)
-    return <ErrorState error={error} title="The card could not be loaded" onRetry={() => void refetch()} />;
-  if (!data) return <LoadingState label="Loading the card" rows={3} />;
   return (
-    <>
-      <Group gap="xs">
-        <Badge color="gray" tt="none">
-          Not signed
-        </Badge>
-        <Text size="sm">
-          The plain card has no signature. Use one of the others to prove who the agent is.
-        </Text>
-      </Group>
-      <JsonView value={data} label="Card as published" maxHeight={360} />
-    </>
+    <QueryState query={query} label="Loading the card" rows={3} errorTitle="The card could not be loaded">
+      {(card) => (
+        <>
+          <Group gap="xs">
+            <Badge color="gray" tt="none">
+              Not signed
+            </Badge>
+            <Text size="sm">
+              The plain card has no signature. Use one of the others to prove who the agent is.
+            </Text>
+          </Group>
+          <JsonView value={card} label="Card as published" maxHeight={360} />
+        </>
+      )}
+    </QueryState>
+  );
+}
+
+/** Verified or not, and each check. */
+function CardVerdict({ verification }: { readonly verification: CardVerification }) {
+  const { verified, checks } = verification;
+  return (
+    <Alert
+      color={verified ? 'green' : 'red'}
+      icon={<Icon name={verified ? 'check' : 'warning'} />}
+      title={verified ? 'Verified in this browser' : 'Not verified: do not trust this card'}
+      {...(!verified && { role: 'alert' })}
+    >
+      <List size="sm" spacing={4} center aria-label="Checks">
+        {checks.map(({ label, ok, detail }) => (
+          <List.Item
+            key={label}
+            icon={
+              <ThemeIcon size={18} radius="xl" color={ok ? 'green.8' : 'red.8'}>
+                <Icon name={ok ? 'check' : 'close'} size={12} />
+              </ThemeIcon>
+            }
+          >
+            {label}: {ok ? 'yes' : 'no'}
+            <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+              {visibleText(detail)}
+            </Text>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
   );
 }

@@ -1,15 +1,14 @@
-import { SimpleGrid, Text } from '@mantine/core';
+import { SimpleGrid, Stack, Text } from '@mantine/core';
 import type { Agent, DidDocument } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Facts } from '../../../components/Facts.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
-import { LoadingState } from '../../../components/LoadingState.tsx';
+import { QueryState } from '../../../components/QueryState.tsx';
 import { exactTime } from '../../../components/RelativeTime.tsx';
+import { ScopeList } from '../../../components/ScopeList.tsx';
+import { Section } from '../../../components/Section.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { Facts } from '../agent/Facts.tsx';
-import { ScopeList } from '../agent/ScopeList.tsx';
-import { Section } from '../agent/Section.tsx';
 import { Cards } from './Cards.tsx';
 
 export function IdentityTab({ agent }: { readonly agent: Agent }) {
@@ -17,8 +16,8 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
   const isGone = agent.status === 'decommissioned';
   const did = useApi('getDid', { params }, { enabled: !isGone });
   return (
-    <>
-      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md" verticalSpacing={0}>
+    <Stack gap="md">
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Section title="Facts">
           <Facts
             facts={{
@@ -31,7 +30,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
               'Scopes of this server': <ScopeList scopes={agent.allowedScopes} />,
               'Requests per minute':
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
-              'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} did={did.data?.id} />,
+              'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,
               Registered: exactTime(agent.createdAt),
               'Last change': exactTime(agent.updatedAt),
             }}
@@ -46,30 +45,22 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
             <Text size="sm">
               The DID of a decommissioned agent is deactivated: it resolves to no document.
             </Text>
-          ) : did.data ? (
-            <JsonView value={did.data} label="DID document" maxHeight={320} />
-          ) : did.error ? (
-            <ErrorState error={did.error} onRetry={() => void did.refetch()} />
           ) : (
-            <LoadingState label="Loading the DID document" />
+            <QueryState query={did} label="Loading the DID document">
+              {(document) => <JsonView value={document} label="DID document" maxHeight={320} />}
+            </QueryState>
           )}
         </Section>
       </SimpleGrid>
       <Cards agent={agent} did={did.data?.id} />
-    </>
+    </Stack>
   );
 }
 
 /** The agent's own keys. The document also has those of the instance, which signs the cards. */
-function OwnKeys({
-  document,
-  did,
-}: {
-  readonly document: DidDocument | undefined;
-  readonly did: string | undefined;
-}) {
+function OwnKeys({ document }: { readonly document: DidDocument | undefined }) {
   if (!document) return '…';
-  const own = document.verificationMethod.filter(({ controller }) => controller === did);
+  const own = document.verificationMethod.filter(({ controller }) => controller === document.id);
   if (own.length === 0) return 'none: it authenticates with client secrets or through trust policies';
   return (
     <ScopeList scopes={own.map(({ publicKeyJwk: { kid, kty, crv } }) => `${kid ?? ''} (${crv ?? kty})`)} />

@@ -2,7 +2,6 @@
  * Checks a signed card of an agent in the browser: the signature with the keys of the instance's DID document, and that the card is
  * about this agent. The server's word is not enough for it: only the published keys are.
  */
-import { canonicalJson } from './canonical-json.ts';
 import {
   base64UrlOfText,
   type PublishedKey,
@@ -11,10 +10,10 @@ import {
   verifySignature,
 } from './verify-jws.ts';
 
-export const signedFormats = ['badge', 'a2a', 'oasf'] as const;
+const signedFormats = ['badge', 'a2a', 'oasf'] as const;
 export type SignedFormat = (typeof signedFormats)[number];
 
-export interface CardCheck {
+interface CardCheck {
   readonly label: string;
   readonly ok: boolean;
   readonly detail: string;
@@ -167,4 +166,13 @@ export async function verifyCard(
     ...signed.more,
   ];
   return { verified: checks.every(({ ok }) => ok), checks, content: signed.content };
+}
+
+/** Canonical JSON (RFC 8785) of a value that was parsed from JSON: sorted names, no blanks. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  // The default order of `sort` is that of UTF-16 code units, which the RFC requires.
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
 }

@@ -6,7 +6,7 @@ export interface PublishedKey {
   readonly publicKeyJwk: JsonWebKey;
 }
 
-export interface JwsHeader {
+interface JwsHeader {
   readonly alg?: string;
   readonly kid?: string;
   readonly typ?: string;
@@ -33,7 +33,7 @@ const algorithms: Readonly<
   'OKP Ed25519': { name: 'EdDSA', key: { name: 'Ed25519' }, verify: { name: 'Ed25519' } },
 };
 
-export function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
+function bytesOfBase64Url(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

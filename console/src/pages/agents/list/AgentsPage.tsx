@@ -1,17 +1,17 @@
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor, Group } from '@mantine/core';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
+import { agentTypes } from '../../../components/agent-types.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
-import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { agentStatuses, agentTypes, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
+import { agentStatuses, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
 import { RegisterAgent } from '../form/RegisterAgent.tsx';
 import { agentsPage } from '../page.ts';
 
@@ -41,7 +41,6 @@ const filters: readonly Filter[] = [
 
 const columns: readonly Column<Agent>[] = [
   {
-    id: 'email',
     header: 'Agent',
     cell: ({ agentId, email }) => (
       <Anchor component={PageLink} to="/agents/$agentId" params={{ agentId }} inherit>
@@ -49,22 +48,16 @@ const columns: readonly Column<Agent>[] = [
       </Anchor>
     ),
   },
-  { id: 'status', header: 'Status', width: '8.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
-  { id: 'agentType', header: 'Type', width: '7.5rem', cell: ({ agentType }) => agentType },
-  { id: 'deploymentEnv', header: 'Environment', width: '8rem', cell: ({ deploymentEnv }) => deploymentEnv },
-  { id: 'owner', header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
-  { id: 'version', header: 'Version', width: '7rem', cell: ({ version }) => <TenantText text={version} /> },
-  {
-    id: 'createdAt',
-    header: 'Registered',
-    width: '8.5rem',
-    cell: ({ createdAt }) => <RelativeTime time={createdAt} />,
-  },
+  statusColumn('8.5rem'),
+  { header: 'Type', width: '7.5rem', cell: ({ agentType }) => agentType },
+  { header: 'Environment', width: '8rem', cell: ({ deploymentEnv }) => deploymentEnv },
+  { header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
+  { header: 'Version', width: '7rem', cell: ({ version }) => <TenantText text={version} /> },
+  timeColumn('Registered', ({ createdAt }) => createdAt),
 ];
 
 /** An operator sees the agents of all organizations. */
 const organizationColumn: Column<Agent> = {
-  id: 'organizationId',
   header: 'Organization',
   width: '7.5rem',
   cell: ({ organizationId }) => <code title={organizationId}>{organizationId.slice(0, idStart)}</code>,
@@ -81,9 +74,9 @@ export function AgentsPage() {
   const agents = useApi('listAgents', input, { keepPrevious: true });
   const mayRegister = can('agents:write');
   const registerButton = mayRegister && (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ register: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ register: true })}>
       Register agent
-    </Button>
+    </IconButton>
   );
   return (
     <>

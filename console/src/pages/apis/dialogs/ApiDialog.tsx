@@ -1,11 +1,8 @@
 import { Alert, Checkbox, NumberInput, Textarea, TextInput } from '@mantine/core';
 import type { Resource } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { type ApiValues, changeOf, newResourceOf, problemsOf, valuesOf } from './api-values.ts';
 import { ScopesInput } from './ScopesInput.tsx';
 
@@ -18,7 +15,7 @@ const claims = [
   { value: 'version', label: 'Version', claim: 'agent_version' },
 ] as const;
 
-export interface ApiDialogProps {
+interface ApiDialogProps {
   readonly onClose: () => void;
   /** Absent: a new API. */
   readonly resource?: Resource;
@@ -27,17 +24,6 @@ export interface ApiDialogProps {
 
 /** Registers or changes an API. Mounted while it is open. */
 export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
-  const create = useAction('createResource', { refreshes: ['/resources'] });
-  const update = useAction('updateResource', { refreshes: ['/resources', '/agents'] });
-  const submit = async (values: ApiValues) => {
-    if (!resource) {
-      const registered = await create.mutateAsync({ body: newResourceOf(values) });
-      showDone('API registered');
-      return onRegistered?.(registered);
-    }
-    await update.mutateAsync({ params: { resourceId: resource.resourceId }, body: changeOf(values) });
-    showDone('API changed');
-  };
   return (
     <FormDialog
       opened
@@ -47,17 +33,15 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
       size="lg"
       initialValues={valuesOf(resource)}
       validate={problemsOf}
-      onSubmit={submit}
-      extra={(values) =>
-        resource ? (
-          <CopyAsCurl
-            operation="updateResource"
-            input={{ params: { resourceId: resource.resourceId }, body: changeOf(values) }}
-          />
-        ) : (
-          <CopyAsCurl operation="createResource" input={{ body: newResourceOf(values) }} />
-        )
+      operation={resource ? 'updateResource' : 'createResource'}
+      inputOf={(values) =>
+        resource
+          ? { params: { resourceId: resource.resourceId }, body: changeOf(values) }
+          : { body: newResourceOf(values) }
       }
+      refreshes={['/resources', '/agents']}
+      doneMessage={resource ? 'API changed' : 'API registered'}
+      onDone={onRegistered}
     >
       {(form) => (
         <>
@@ -125,7 +109,8 @@ function LostScopes({ resource, values }: LostScopesProps) {
   return (
     <Alert color="yellow" icon={<Icon name="warning" />} title={`Ends with this change: ${lost.join(', ')}`}>
       It is taken from all shares and grants at once, and tokens that have it end for introspection.{' '}
-      {offlineNote(resource?.tokenLifetimeSeconds)} Adding it again later brings none of them back.
+      {offlineVerificationNote(resource?.tokenLifetimeSeconds)} Adding it again later brings none of them
+      back.
     </Alert>
   );
 }

@@ -1,14 +1,11 @@
 import { Alert, Checkbox, Stack, Text } from '@mantine/core';
 import type { Grant, Resource } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { offlineNote } from '../../../components/offline-note.ts';
+import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
@@ -16,7 +13,7 @@ interface Values extends Record<string, unknown> {
   scopes: string[];
 }
 
-export interface GrantDialogProps {
+interface GrantDialogProps {
   readonly resource: Resource;
   /** An existing grant to change; otherwise an agent is chosen. */
   readonly grant?: Grant;
@@ -29,10 +26,9 @@ const grantable = ['active', 'suspended'] as const;
 /** Sets which scopes of an API an agent may hold. Mounted while it is open. */
 export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialogProps) {
   const { resourceId } = resource;
-  const put = useAction('putAgentGrant', { refreshes: ['/resources', '/agents'] });
   const inputOf = ({ agentId, scopes }: Values) => ({ params: { agentId, resourceId }, body: { scopes } });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened
       onClose={onClose}
       title={grant ? 'Change the grant' : 'Grant scopes to an agent'}
@@ -42,12 +38,11 @@ export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialog
         ...(agentId === '' && { agentId: 'Choose an agent.' }),
         ...(agentId !== '' && scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
       })}
-      onSubmit={async (values) => {
-        await put.mutateAsync(inputOf(values));
-        showDone(grant ? 'Grant changed' : 'Scopes granted');
-        onGranted?.();
-      }}
-      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} />}
+      operation="putAgentGrant"
+      inputOf={inputOf}
+      refreshes={['/resources', '/agents']}
+      doneMessage={grant ? 'Grant changed' : 'Scopes granted'}
+      onDone={onGranted}
     >
       {(form) => {
         const { agentId } = form.values;
@@ -131,7 +126,7 @@ function LostScopes({ before, after }: LostScopesProps) {
   return (
     <Text size="sm" mt="xs" role="status">
       Ends at once: {lost.join(', ')}, with the tokens that have {lost.length === 1 ? 'it' : 'them'}, for
-      introspection. {offlineNote()}
+      introspection. {offlineVerificationNote()}
     </Text>
   );
 }

@@ -1,6 +1,7 @@
-import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import classes from '../Apis.module.css';
 import { type ApiValues, newScope } from './api-values.ts';
 
@@ -40,14 +41,14 @@ export function ScopesInput({ form }: { readonly form: UseFormReturnType<ApiValu
           </div>
         ))}
         <Group>
-          <Button
+          <IconButton
             variant="default"
-            leftSection={<Icon name="plus" size={14} />}
+            icon="plus"
             onClick={() => form.insertListItem('scopes', newScope())}
             disabled={scopes.length >= maxScopes}
           >
             Add a scope
-          </Button>
+          </IconButton>
         </Group>
       </Stack>
     </Fieldset>

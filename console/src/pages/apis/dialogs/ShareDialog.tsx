@@ -1,7 +1,5 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import type { Resource, ResourceShare } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
@@ -14,7 +12,7 @@ interface Values extends Record<string, unknown> {
 const isUuid = (text: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 
-export interface ShareDialogProps {
+interface ShareDialogProps {
   readonly resource: Resource;
   /** An existing share to change. */
   readonly share?: Pick<ResourceShare, 'organizationId' | 'scopes' | 'offeredScopes'>;
@@ -24,7 +22,6 @@ export interface ShareDialogProps {
 /** Shares scopes of an API with another organization. Mounted while it is open. */
 export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
   const { resourceId } = resource;
-  const put = useAction('putResourceShare', { refreshes: ['/resources'] });
   const inputOf = ({ organizationId, scopes }: Values) => ({
     params: { resourceId, organizationId: organizationId.trim() },
     body: { scopes },
@@ -33,7 +30,7 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
   const lostOf = (scopes: readonly string[]) =>
     (share?.scopes ?? []).filter((scope) => !scopes.includes(scope));
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened
       onClose={onClose}
       title={share ? 'Change the share' : 'Share with an organization'}
@@ -43,11 +40,12 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
         ...(!isUuid(organizationId.trim()) && { organizationId: 'The id of an organization is a UUID.' }),
         ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
       })}
-      onSubmit={async (values) => {
-        const { status } = await put.mutateAsync(inputOf(values));
-        showDone(share ? 'Share changed' : status === 'offered' ? 'API offered' : 'API shared');
-      }}
-      extra={(values) => <CopyAsCurl operation="putResourceShare" input={inputOf(values)} />}
+      operation="putResourceShare"
+      inputOf={inputOf}
+      refreshes={['/resources']}
+      onDone={({ status }) =>
+        showDone(share ? 'Share changed' : status === 'offered' ? 'API offered' : 'API shared')
+      }
     >
       {(form) => (
         <>

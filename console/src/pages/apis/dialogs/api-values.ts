@@ -1,7 +1,7 @@
 /** The values of the form for an API, and the request that they make. */
 import type { NewResource, Resource } from '../../../api/generated.ts';
 
-export interface ScopeValues {
+interface ScopeValues {
   /** For React: rows can be removed in the middle. */
   key: string;
   name: string;

@@ -1,11 +1,9 @@
 import { Select, Text } from '@mantine/core';
-import type { Organization } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Organization, PlanTier } from '../../../api/generated.ts';
+import { planTiers } from '../../../api/generated.ts';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { type PlanTier, planTiers } from './plan-tiers.ts';
 
 interface Values extends Record<string, unknown> {
   planTier: PlanTier;
@@ -15,28 +13,22 @@ export function ConfigureOrganization({
   organization,
   opened,
   onClose,
-}: {
-  readonly organization: Organization;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const update = useAction('updateOrganization', { refreshes: ['/organizations'] });
+}: DialogProps & { readonly organization: Organization }) {
   const inputOf = ({ planTier }: Values) => ({
     params: { orgId: organization.organizationId },
     body: { planTier },
   });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title="Change the plan"
       submitLabel="Save plan"
       initialValues={{ planTier: organization.planTier }}
-      onSubmit={async (values) => {
-        await update.mutateAsync(inputOf(values));
-        showDone('Plan saved.');
-      }}
-      extra={(values) => <CopyAsCurl operation="updateOrganization" input={inputOf(values)} />}
+      operation="updateOrganization"
+      inputOf={inputOf}
+      refreshes={['/organizations']}
+      doneMessage="Plan saved."
     >
       {(form) => (
         <>

@@ -1,10 +1,9 @@
 import { Select, TextInput } from '@mantine/core';
-import { useAction } from '../../../api/queries.ts';
+import type { PlanTier } from '../../../api/generated.ts';
+import { planTiers } from '../../../api/generated.ts';
 import { useGoTo } from '../../../app/navigation.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { type PlanTier, planTiers } from './plan-tiers.ts';
 
 interface Values extends Record<string, unknown> {
   name: string;
@@ -12,18 +11,11 @@ interface Values extends Record<string, unknown> {
   planTier: PlanTier;
 }
 
-export function CreateOrganization({
-  opened,
-  onClose,
-}: {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const create = useAction('createOrganization', { refreshes: ['/organizations'] });
+export function CreateOrganization({ opened, onClose }: DialogProps) {
   const goTo = useGoTo();
   const inputOf = ({ name, slug, planTier }: Values) => ({ body: { name, slug, planTier } });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title="Create an organization"
@@ -35,12 +27,11 @@ export function CreateOrganization({
           slug: 'Enter lowercase letters, digits and hyphens, such as talent-team',
         }),
       })}
-      onSubmit={async (values) => {
-        const { organizationId } = await create.mutateAsync(inputOf(values));
-        showDone('Organization created. Its next step is an agent.');
-        goTo({ to: '/organization', search: { id: organizationId } });
-      }}
-      extra={(values) => <CopyAsCurl operation="createOrganization" input={inputOf(values)} />}
+      operation="createOrganization"
+      inputOf={inputOf}
+      refreshes={['/organizations']}
+      doneMessage="Organization created. Its next step is an agent."
+      onDone={({ organizationId }) => goTo({ to: '/organization', search: { id: organizationId } })}
     >
       {(form) => (
         <>

@@ -1,4 +1,5 @@
 /** For the operator: all organizations of the instance. */
+
 import { Button, Group, Stack } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { Organization } from '../../../api/generated.ts';
@@ -7,14 +8,15 @@ import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
+import { Facts } from '../../../components/Facts.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { Facts } from '../Facts.tsx';
 import { organizationStatuses, organizationsPage } from '../page.ts';
 import { ConfigureOrganization } from './ConfigureOrganization.tsx';
 import { CreateOrganization } from './CreateOrganization.tsx';
@@ -23,16 +25,11 @@ import { SuspendOrganization } from './SuspendOrganization.tsx';
 const limit = 50;
 
 const columns: readonly Column<Organization>[] = [
-  { id: 'name', header: 'Name', cell: ({ name }) => <TenantText text={name} /> },
-  { id: 'slug', header: 'Short name', cell: ({ slug }) => <TenantText text={slug} /> },
-  { id: 'plan', header: 'Plan', width: '7rem', cell: ({ planTier }) => planTier },
-  { id: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    id: 'created',
-    header: 'Created',
-    width: '9rem',
-    cell: ({ createdAt }) => <RelativeTime time={createdAt} />,
-  },
+  { header: 'Name', cell: ({ name }) => <TenantText text={name} /> },
+  { header: 'Short name', cell: ({ slug }) => <TenantText text={slug} /> },
+  { header: 'Plan', width: '7rem', cell: ({ planTier }) => planTier },
+  statusColumn(),
+  timeColumn('Created', ({ createdAt }) => createdAt),
 ];
 
 export function OrganizationsPage(): ReactNode {
@@ -47,9 +44,9 @@ export function OrganizationsPage(): ReactNode {
   const configured = useFrozen(byId(search.configure), search.configure);
   const suspended = useFrozen(byId(suspending), suspending);
   const createButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ create: true })}>
       Create organization
-    </Button>
+    </IconButton>
   );
   return (
     <>

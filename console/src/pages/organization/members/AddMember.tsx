@@ -1,10 +1,7 @@
-import { useAction } from '../../../api/queries.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { RoleField } from '../RoleField.tsx';
-import { memberRoles } from './member-roles.ts';
+import { memberRoles, RoleField } from '../RoleField.tsx';
 
 interface Values extends Record<string, unknown> {
   agentId: string;
@@ -15,29 +12,23 @@ export function AddMember({
   organizationId,
   opened,
   onClose,
-}: {
-  readonly organizationId: string;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const add = useAction('addMember', { refreshes: ['/organizations'] });
+}: DialogProps & { readonly organizationId: string }) {
   const inputOf = ({ agentId, role }: Values) => ({
     params: { orgId: organizationId },
     body: { agentId, role },
   });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title="Add a member"
       submitLabel="Add member"
       initialValues={{ agentId: '', role: 'member' }}
       validate={({ agentId }) => (agentId === '' ? { agentId: 'Choose an agent' } : {})}
-      onSubmit={async (values) => {
-        await add.mutateAsync(inputOf(values));
-        showDone('Member added.');
-      }}
-      extra={(values) => <CopyAsCurl operation="addMember" input={inputOf(values)} />}
+      operation="addMember"
+      inputOf={inputOf}
+      refreshes={['/organizations']}
+      doneMessage="Member added."
     >
       {(form) => (
         <>

@@ -1,21 +1,19 @@
-import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import type { Membership, Organization } from '../../../api/generated.ts';
-import { useAction, useApi } from '../../../api/queries.ts';
+import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { RowActions } from '../../../components/RowActions.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { organizationPage } from '../page.ts';
-import { RowActions } from '../RowActions.tsx';
 import { AddMember } from './AddMember.tsx';
 import { ChangeMember } from './ChangeMember.tsx';
 
@@ -30,34 +28,25 @@ export function MembersTab({ organization }: { readonly organization: Organizati
   const role = search.role === 'viewer' ? undefined : search.role;
   const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
   const members = useApi('listMembers', input, { keepPrevious: true });
-  const remove = useAction('removeMember', {
-    refreshes: ['/organizations'],
-    onSuccess: () => showDone('Member removed.'),
-  });
   const addButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ add: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ add: true })}>
       Add member
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Membership>[] = [
-    { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
-    { id: 'role', header: 'Role', width: '7rem', cell: (member) => <StatusBadge status={member.role} /> },
+    { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+    { header: 'Role', width: '7rem', cell: (member) => <StatusBadge status={member.role} /> },
+    timeColumn('Since', ({ joinedAt }) => joinedAt),
     {
-      id: 'joined',
-      header: 'Since',
-      width: '9rem',
-      cell: ({ joinedAt }) => <RelativeTime time={joinedAt} />,
-    },
-    {
-      id: 'actions',
       header: 'Actions',
       width: '13rem',
       cell: ({ agentId }) => (
         <RowActions
           of={`member ${agentId.slice(0, 8)}`}
-          changeLabel="Change role"
-          onChange={() => setSearch({ change: agentId })}
-          onRemove={() => setRemoving(agentId)}
+          actions={{
+            'Change role': () => setSearch({ change: agentId }),
+            Remove: () => setRemoving(agentId),
+          }}
         />
       ),
     },
@@ -66,15 +55,16 @@ export function MembersTab({ organization }: { readonly organization: Organizati
   const byId = (id: string | undefined) => shown.find(({ agentId }) => agentId === id);
   const changed = useFrozen(byId(search.change), search.change);
   const removed = useFrozen(byId(removing), removing);
-  const removal = { params: { orgId: organizationId, agentId: removed?.agentId ?? '' } };
   return (
     <>
-      <Group justify="flex-end" gap="xs" mb="sm">
-        <CopyAsCurl operation="listMembers" input={input} />
-        {addButton}
-      </Group>
       <ListPage
         withTitle={false}
+        actions={
+          <>
+            <CopyAsCurl operation="listMembers" input={input} />
+            {addButton}
+          </>
+        }
         title="Members"
         noun="members"
         query={members}
@@ -103,19 +93,21 @@ export function MembersTab({ organization }: { readonly organization: Organizati
           onClose={() => setSearch({ change: undefined })}
         />
       )}
-      <ConfirmEnding
+      <ConfirmDialog
         opened={removed !== undefined}
         onClose={() => setRemoving(undefined)}
         title="Remove this member?"
         confirmLabel="Remove member"
-        onConfirm={() => remove.mutateAsync(removal)}
-        extra={<CopyAsCurl operation="removeMember" input={removal} />}
+        operation="removeMember"
+        input={{ params: { orgId: organizationId, agentId: removed?.agentId ?? '' } }}
+        refreshes={['/organizations']}
+        doneMessage="Member removed."
       >
         <AgentName agentId={removed?.agentId} link={false} /> loses the role {removed?.role} on its next
         request. The agent, its credentials and its scopes stay.
         {removed?.agentId === ownAgent &&
           ' This is the agent that you act through: you may lose access to this page.'}
-      </ConfirmEnding>
+      </ConfirmDialog>
     </>
   );
 }

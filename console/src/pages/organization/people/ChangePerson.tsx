@@ -1,12 +1,9 @@
 import { Text, TextInput } from '@mantine/core';
 import type { Person } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { RoleField } from '../RoleField.tsx';
-import { personRoles } from './person-roles.ts';
+import { personRoles, RoleField } from '../RoleField.tsx';
 
 interface Values extends Record<string, unknown> {
   name: string;
@@ -14,17 +11,8 @@ interface Values extends Record<string, unknown> {
   agentId: string;
 }
 
-export function ChangePerson({
-  person,
-  opened,
-  onClose,
-}: {
-  readonly person: Person;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
+export function ChangePerson({ person, opened, onClose }: DialogProps & { readonly person: Person }) {
   const { organizationId, personId, name, role, agentId } = person;
-  const update = useAction('updatePerson', { refreshes: ['/organizations'] });
   /** Only the changed fields: a role or agent that stays needs no right to give it. */
   const inputOf = (values: Values) => ({
     params: { orgId: organizationId, personId },
@@ -35,7 +23,7 @@ export function ChangePerson({
     },
   });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title="Change a person"
@@ -45,11 +33,10 @@ export function ChangePerson({
         ...(values.name.trim() === '' && { name: 'Enter a name' }),
         ...(values.agentId === '' && { agentId: 'Choose an agent' }),
       })}
-      onSubmit={async (values) => {
-        await update.mutateAsync(inputOf(values));
-        showDone('Changes saved.');
-      }}
-      extra={(values) => <CopyAsCurl operation="updatePerson" input={inputOf(values)} />}
+      operation="updatePerson"
+      inputOf={inputOf}
+      refreshes={['/organizations']}
+      doneMessage="Changes saved."
     >
       {(form) => (
         <>

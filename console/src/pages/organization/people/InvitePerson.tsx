@@ -1,12 +1,9 @@
 import { TextInput } from '@mantine/core';
 import type { NewPerson } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { RoleField } from '../RoleField.tsx';
-import { personRoles } from './person-roles.ts';
+import { personRoles, RoleField } from '../RoleField.tsx';
 
 type Values = NewPerson & Record<string, unknown>;
 
@@ -22,36 +19,29 @@ const problemsOf = (values: Values) =>
     Object.entries(requiredFields).filter(([field]) => String(values[field]).trim() === ''),
   ) as Partial<Record<keyof Values, string>>;
 
-export function InvitePerson({
-  organizationId,
-  issuer,
-  opened,
-  onClose,
-}: {
+interface InvitePersonProps extends DialogProps {
   readonly organizationId: string;
   /** Of the provider that is set up. */
   readonly issuer: string;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const invite = useAction('invitePerson', { refreshes: ['/organizations'] });
+}
+
+export function InvitePerson({ organizationId, issuer, opened, onClose }: InvitePersonProps) {
   const inputOf = ({ name, subject, role, agentId, ...values }: Values) => ({
     params: { orgId: organizationId },
     body: { issuer: values.issuer.trim(), subject: subject.trim(), name, role, agentId },
   });
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title="Invite a person"
       submitLabel="Invite person"
       initialValues={{ name: '', issuer, subject: '', role: 'viewer', agentId: '' }}
       validate={problemsOf}
-      onSubmit={async (values) => {
-        await invite.mutateAsync(inputOf(values));
-        showDone('Person invited. Tell them to sign in.');
-      }}
-      extra={(values) => <CopyAsCurl operation="invitePerson" input={inputOf(values)} />}
+      operation="invitePerson"
+      inputOf={inputOf}
+      refreshes={['/organizations']}
+      doneMessage="Person invited. Tell them to sign in."
     >
       {(form) => (
         <>

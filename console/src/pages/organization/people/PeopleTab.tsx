@@ -1,25 +1,24 @@
-import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Organization, Person } from '../../../api/generated.ts';
-import { useAction, useApi } from '../../../api/queries.ts';
+import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
-import { useSession } from '../../../app/session-context.tsx';
+import { useProvider, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
 import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { showDone } from '../../../components/notices.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { RowActions } from '../../../components/RowActions.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { organizationPage } from '../page.ts';
-import { RowActions } from '../RowActions.tsx';
 import { ChangePerson } from './ChangePerson.tsx';
 import { InvitePerson } from './InvitePerson.tsx';
-import { useProvider } from './use-provider.ts';
 
 const limit = 50;
 
@@ -33,18 +32,13 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   const role = search.role === 'member' ? undefined : search.role;
   const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
   const people = useApi('listPeople', input, { keepPrevious: true });
-  const remove = useAction('removePerson', {
-    refreshes: ['/organizations'],
-    onSuccess: () => showDone('Person removed. The sessions of this person have ended.'),
-  });
   const inviteButton = (
-    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ add: true })}>
+    <IconButton icon="plus" onClick={() => setSearch({ add: true })}>
       Invite person
-    </Button>
+    </IconButton>
   );
   const columns: readonly Column<Person>[] = [
     {
-      id: 'name',
       header: 'Name',
       cell: ({ name, personId }) => (
         <Group gap="xs" wrap="nowrap">
@@ -53,10 +47,9 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         </Group>
       ),
     },
-    { id: 'role', header: 'Role', width: '6rem', cell: (person) => <StatusBadge status={person.role} /> },
-    { id: 'agent', header: 'Acts through', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+    { header: 'Role', width: '6rem', cell: (person) => <StatusBadge status={person.role} /> },
+    { header: 'Acts through', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
     {
-      id: 'identity',
       header: 'Identity',
       cell: ({ issuer, subject }) => (
         <Stack gap={0} maw="13rem">
@@ -69,22 +62,14 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         </Stack>
       ),
     },
+    timeColumn('Last sign-in', ({ lastSignInAt }) => lastSignInAt),
     {
-      id: 'lastSignIn',
-      header: 'Last sign-in',
-      width: '8rem',
-      cell: ({ lastSignInAt }) => <RelativeTime time={lastSignInAt} />,
-    },
-    {
-      id: 'actions',
       header: 'Actions',
       width: '10.5rem',
       cell: ({ personId, name }) => (
         <RowActions
           of={visibleText(name)}
-          changeLabel="Change"
-          onChange={() => setSearch({ change: personId })}
-          onRemove={() => setRemoving(personId)}
+          actions={{ Change: () => setSearch({ change: personId }), Remove: () => setRemoving(personId) }}
         />
       ),
     },
@@ -93,7 +78,6 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   const byId = (id: string | undefined) => shown.find(({ personId }) => personId === id);
   const changed = useFrozen(byId(search.change), search.change);
   const removed = useFrozen(byId(removing), removing);
-  const removal = { params: { orgId: organizationId, personId: removed?.personId ?? '' } };
   return (
     <>
       {provider === null && (
@@ -103,12 +87,14 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           <code>CONSOLE_OIDC_CLIENT_SECRET</code>.
         </Alert>
       )}
-      <Group justify="flex-end" gap="xs" mb="sm">
-        <CopyAsCurl operation="listPeople" input={input} />
-        {inviteButton}
-      </Group>
       <ListPage
         withTitle={false}
+        actions={
+          <>
+            <CopyAsCurl operation="listPeople" input={input} />
+            {inviteButton}
+          </>
+        }
         title="People"
         noun="people"
         query={people}
@@ -139,19 +125,21 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           onClose={() => setSearch({ change: undefined })}
         />
       )}
-      <ConfirmEnding
+      <ConfirmDialog
         opened={removed !== undefined}
         onClose={() => setRemoving(undefined)}
         title="Remove this person?"
         confirmLabel="Remove person"
-        onConfirm={() => remove.mutateAsync(removal)}
-        extra={<CopyAsCurl operation="removePerson" input={removal} />}
+        operation="removePerson"
+        input={{ params: { orgId: organizationId, personId: removed?.personId ?? '' } }}
+        refreshes={['/organizations']}
+        doneMessage="Person removed. The sessions of this person have ended."
       >
         <TenantText text={removed?.name} /> cannot sign in to this organization any more. Open sessions of
         this person end at once. The agent <AgentName agentId={removed?.agentId} link={false} /> stays as it
         is.
         {removed && removed.personId === own?.personId && ' This is you: you will be signed out.'}
-      </ConfirmEnding>
+      </ConfirmDialog>
     </>
   );
 }

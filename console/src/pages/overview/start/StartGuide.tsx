@@ -12,7 +12,7 @@ import { TokenCommand } from '../../../components/TokenCommand.tsx';
 import classes from './StartGuide.module.css';
 import { Step } from './Step.tsx';
 
-export interface StartGuideProps {
+interface StartGuideProps {
   readonly steps: OverviewFirstSteps;
 }
 

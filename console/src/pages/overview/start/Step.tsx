@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Icon } from '../../../components/Icon.tsx';
 import classes from './StartGuide.module.css';
 
-export interface StepProps {
+interface StepProps {
   readonly done: boolean;
   /** The next thing to do: its children are shown. */
   readonly current: boolean;

@@ -1,34 +1,28 @@
 import { Stack, Text } from '@mantine/core';
 import type { Subscription } from '../../../api/generated.ts';
-import { useAction } from '../../../api/queries.ts';
-import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { showDone } from '../../../components/notices.tsx';
+import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { exactTime } from '../../../components/RelativeTime.tsx';
 import { PlanTable } from './PlanTable.tsx';
 
-export interface CancelDialogProps {
-  readonly opened: boolean;
+interface CancelDialogProps extends DialogProps {
   readonly subscription: Subscription;
-  readonly onClose: () => void;
 }
 
 /** Says when the plan ends, and what its end changes. */
 export function CancelDialog({ opened, subscription, onClose }: CancelDialogProps) {
   const { tier, provider, currentPeriodEnd } = subscription;
-  const cancel = useAction('cancelSubscription', { refreshes: ['/billing', '/usage', '/tiers'] });
   const isAtOnce = provider === 'embedded' || currentPeriodEnd === null;
   return (
-    <ConfirmEnding
+    <ConfirmDialog
       opened={opened}
       onClose={onClose}
       title="Cancel the subscription?"
       confirmLabel="Cancel the subscription"
-      onConfirm={async () => {
-        await cancel.mutateAsync({});
-        showDone(isAtOnce ? 'The subscription has ended' : 'The subscription ends with the paid period');
-      }}
-      extra={<CopyAsCurl operation="cancelSubscription" input={{}} />}
+      operation="cancelSubscription"
+      input={{}}
+      refreshes={['/billing', '/usage', '/tiers']}
+      doneMessage={isAtOnce ? 'The subscription has ended' : 'The subscription ends with the paid period'}
     >
       <Stack gap="xs">
         <Text size="sm">
@@ -42,6 +36,6 @@ export function CancelDialog({ opened, subscription, onClose }: CancelDialogProp
           tokens are refused.
         </Text>
       </Stack>
-    </ConfirmEnding>
+    </ConfirmDialog>
   );
 }

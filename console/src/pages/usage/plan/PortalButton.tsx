@@ -16,12 +16,7 @@ export function PortalButton() {
       >
         Billing portal
       </Button>
-      <Modal
-        opened={portal.data !== undefined}
-        onClose={portal.reset}
-        title="Billing portal"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={portal.data !== undefined} onClose={portal.reset} title="Billing portal">
         <Text size="sm">Payment, invoices and the plan are on a page of the payment provider.</Text>
         <Group justify="flex-end" mt="md">
           <CopyAsCurl operation="openBillingPortal" input={{ body: {} }} mr="auto" />

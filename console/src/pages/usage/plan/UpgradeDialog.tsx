@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { type PlanTier, planTiers } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { PlanTable } from './PlanTable.tsx';
-import { type PlanTier, planTiers } from './plans.ts';
 
-export interface UpgradeDialogProps {
+interface UpgradeDialogProps {
   /** Undefined: closed. */
   readonly target: 'pro' | 'enterprise' | undefined;
   readonly current: PlanTier;
@@ -23,13 +23,7 @@ export function UpgradeDialog({ target, current, onClose }: UpgradeDialogProps) 
     onClose();
   };
   return (
-    <Modal
-      opened={target !== undefined}
-      onClose={close}
-      title={`Upgrade to ${target ?? ''}`}
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={target !== undefined} onClose={close} title={`Upgrade to ${target ?? ''}`} size="lg">
       {target && (
         <Stack>
           {isDone ? (

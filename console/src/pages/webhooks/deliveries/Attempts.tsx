@@ -1,7 +1,8 @@
 import { Group, Text } from '@mantine/core';
 import type { WebhookAttempt } from '../../../api/generated.ts';
+import { CodeBlock } from '../../../components/CodeBlock.tsx';
 import { exactTime } from '../../../components/RelativeTime.tsx';
-import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
 import classes from '../Webhook.module.css';
 import { isAccepted, resultOf } from './delivery-words.ts';
 
@@ -29,18 +30,11 @@ export function Attempts({ attempts }: { readonly attempts: readonly WebhookAtte
               {exactTime(attempt.attempted_at)} · {attempt.duration_ms.toLocaleString('en')} ms
             </Text>
           </Group>
-          {attempt.response_excerpt && <Response text={attempt.response_excerpt} />}
+          {attempt.response_excerpt && (
+            <CodeBlock text={attempt.response_excerpt} label="Response of the receiver" maxHeight={192} />
+          )}
         </li>
       ))}
     </ol>
-  );
-}
-
-function Response({ text }: { readonly text: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section className={classes.response} tabIndex={0} aria-label="Response of the receiver">
-      <pre>{visibleText(text)}</pre>
-    </section>
   );
 }

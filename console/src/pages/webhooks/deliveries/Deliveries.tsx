@@ -6,9 +6,9 @@ import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
+import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
-import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
 import { deliveryStatuses, webhookPage } from '../page.ts';
@@ -35,36 +35,15 @@ const filters: readonly Filter[] = [
 
 const columns: readonly Column<WebhookDelivery>[] = [
   {
-    id: 'status',
     header: 'Status',
     width: '6.5rem',
     cell: ({ status }) => <StatusBadge status={status} label={statusLabels[status]} />,
   },
-  { id: 'event', header: 'Event', width: '11.5rem', cell: ({ event_type }) => <code>{event_type}</code> },
-  {
-    id: 'result',
-    header: 'Last response',
-    cell: (row) => <TenantText text={resultOf(row.attempts.at(-1))} />,
-  },
-  {
-    id: 'attempts',
-    header: 'Attempts',
-    width: '5rem',
-    align: 'right',
-    cell: ({ attempt_count }) => attempt_count,
-  },
-  {
-    id: 'retry',
-    header: 'Next retry',
-    width: '7.5rem',
-    cell: ({ next_retry_at }) => <RelativeTime time={next_retry_at} fallback="–" />,
-  },
-  {
-    id: 'created',
-    header: 'Created',
-    width: '7.5rem',
-    cell: ({ created_at }) => <RelativeTime time={created_at} />,
-  },
+  { header: 'Event', width: '11.5rem', cell: ({ event_type }) => <code>{event_type}</code> },
+  { header: 'Last response', cell: (row) => <TenantText text={resultOf(row.attempts.at(-1))} /> },
+  { header: 'Attempts', width: '5rem', align: 'right', cell: ({ attempt_count }) => attempt_count },
+  timeColumn('Next retry', ({ next_retry_at }) => next_retry_at, { width: '7.5rem', fallback: '–' }),
+  timeColumn('Created', ({ created_at }) => created_at, { width: '7.5rem' }),
 ];
 
 /** The deliveries of a subscription: by status and time, with the attempts of the selected one. */

@@ -3,7 +3,7 @@ import type { WebhookDeliveryCounts } from '../../../api/generated.ts';
 import { deliveryStatuses } from '../page.ts';
 import { type DeliveryStatus, statusLabels } from './delivery-words.ts';
 
-export interface DeliveryCountsProps {
+interface DeliveryCountsProps {
   readonly counts: WebhookDeliveryCounts | undefined;
   readonly status: DeliveryStatus | undefined;
   readonly onChange: (status: DeliveryStatus | undefined) => void;

@@ -1,18 +1,17 @@
-import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import type { WebhookDelivery } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Icon } from '../../../components/Icon.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
-import { LoadingState } from '../../../components/LoadingState.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
+import { QueryState } from '../../../components/QueryState.tsx';
 import { exactTime, RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { Attempts } from './Attempts.tsx';
 import { count, statusLabels } from './delivery-words.ts';
 
-export interface DeliveryDetailProps {
+interface DeliveryDetailProps {
   readonly webhookId: string;
   readonly deliveryId: string;
   /** From the list, which stays current. Absent when the delivery is on another page. */
@@ -23,27 +22,16 @@ export interface DeliveryDetailProps {
 /** One delivery: its state, the attempts with their responses, the next retry, and the payload. */
 export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: DeliveryDetailProps) {
   const params = { id: webhookId, deliveryId };
-  const { data, error, refetch } = useApi(
+  const query = useApi(
     'getWebhookDelivery',
     { params },
     { enabled: row === undefined, refetchInterval: 5_000 },
   );
   const replay = useAction('replayWebhookDelivery', { refreshes: ['/webhooks'] });
-  const delivery = row ?? data;
-  if (!delivery)
-    return error ? (
-      <ErrorState error={error} onRetry={() => void refetch()} />
-    ) : (
-      <LoadingState label="Loading delivery" rows={4} />
-    );
-  const sendAgain = async () => {
-    try {
-      await replay.mutateAsync({ params });
-      showDone('The delivery is sent again');
-    } catch (failure) {
-      showError(failure);
-    }
-  };
+  const delivery = row ?? query.data;
+  if (!delivery) return <QueryState query={query} label="Loading delivery" rows={4} />;
+  const sendAgain = () =>
+    replay.mutateAsync({ params }).then(() => showDone('The delivery is sent again'), showError);
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -55,14 +43,14 @@ export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: Delive
       <Outlook delivery={delivery} />
       <Group gap="xs">
         {mayReplay && (
-          <Button
+          <IconButton
             variant="default"
-            leftSection={<Icon name="refresh" size={14} />}
+            icon="refresh"
             onClick={() => void sendAgain()}
             loading={replay.isPending}
           >
             Replay
-          </Button>
+          </IconButton>
         )}
         <CopyAsCurl
           operation={mayReplay ? 'replayWebhookDelivery' : 'getWebhookDelivery'}

@@ -1,6 +1,5 @@
 import { Button, Group, Select, Text, TextInput } from '@mantine/core';
-import { useAction, useApi } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { useApi } from '../../../api/queries.ts';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
 import { count } from './delivery-words.ts';
@@ -32,7 +31,7 @@ const sinceOf = (field: string): string | undefined => {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 };
 
-export interface ReplayDialogProps {
+interface ReplayDialogProps {
   readonly webhookId: string;
   /** The start of the list's time range. */
   readonly since: string | undefined;
@@ -43,29 +42,32 @@ export interface ReplayDialogProps {
 /** Sends all failed deliveries since a time again. */
 export function ReplayDialog({ webhookId, since, onClose, onStarted }: ReplayDialogProps) {
   const params = { id: webhookId };
-  const replay = useAction('replayWebhookDeliveries', { refreshes: ['/webhooks'] });
   const bodyOf = ({ since: field, which }: Values) => ({
     since: sinceOf(field) ?? field,
     ...(which !== 'both' && { status: which as Exclude<Which, 'both'> }),
   });
   const isTime = since !== undefined && !Number.isNaN(Date.parse(since));
   return (
-    <FormDialog<Values>
+    <FormDialog
       opened
       onClose={onClose}
       title="Replay failed deliveries"
       submitLabel="Replay"
       initialValues={{ since: isTime ? toField(Date.parse(since)) : hoursAgo(24), which: 'both' }}
       validate={(values) => (sinceOf(values.since) ? {} : { since: 'Choose a time.' })}
-      onSubmit={async (values) => {
-        const body = bodyOf(values);
-        const started = await replay.mutateAsync({ params, body });
-        if (started.count === 0) return showDone('No failed deliveries since that time');
-        onStarted({ webhookId, since: body.since, until: new Date().toISOString(), count: started.count });
-      }}
-      extra={(values) => (
-        <CopyAsCurl operation="replayWebhookDeliveries" input={{ params, body: bodyOf(values) }} />
-      )}
+      operation="replayWebhookDeliveries"
+      inputOf={(values: Values) => ({ params, body: bodyOf(values) })}
+      refreshes={['/webhooks']}
+      onDone={({ count: number }, values) =>
+        number === 0
+          ? showDone('No failed deliveries since that time')
+          : onStarted({
+              webhookId,
+              since: bodyOf(values).since,
+              until: new Date().toISOString(),
+              count: number,
+            })
+      }
     >
       {(form) => (
         <>

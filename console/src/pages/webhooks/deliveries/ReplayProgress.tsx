@@ -14,7 +14,7 @@ export interface StartedReplay {
   readonly count: number;
 }
 
-export interface ReplayProgressProps {
+interface ReplayProgressProps {
   readonly replay: StartedReplay;
   readonly onClose: () => void;
 }
@@ -54,7 +54,7 @@ export function ReplayProgress({ replay, onClose }: ReplayProgressProps) {
 }
 
 /** Deliveries that the replay has not reached are failed still; those it has reached are pending until they are sent. */
-export function progressOf({ count: all }: StartedReplay, counts: WebhookDeliveryCounts | undefined) {
+function progressOf({ count: all }: StartedReplay, counts: WebhookDeliveryCounts | undefined) {
   if (!counts) return { waiting: all, isEnded: false };
   const notReached = counts.open_replays > 0 ? counts.failed + counts.dead_letter : 0;
   const waiting = Math.min(all, counts.pending + notReached);

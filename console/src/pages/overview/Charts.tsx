@@ -1,8 +1,44 @@
-import type { OverviewRefusals } from '../../api/generated.ts';
+import type { OverviewRefusals, OverviewTokens } from '../../api/generated.ts';
 import { useGoTo } from '../../app/navigation.tsx';
-import { type ChartRow, ChartWithTable } from '../../components/ChartWithTable.tsx';
+import type { ChartRow } from '../../components/Chart.tsx';
+import { ChartWithTable } from '../../components/ChartWithTable.tsx';
+import { exactTime } from '../../components/RelativeTime.tsx';
 import { visibleText } from '../../components/TenantText.tsx';
-import { TruncationNote } from './TruncationNote.tsx';
+
+const minuteMilliseconds = 60_000;
+/** `03:12` of an ISO time. */
+const clockTime = (minute: string): string => minute.slice(11, 16);
+
+/** A click on a minute opens its token events in the audit log. */
+export function TokensChart({ tokens }: { readonly tokens: OverviewTokens }) {
+  const goTo = useGoTo();
+  const openMinute = (minute: string) => {
+    const to = new Date(Date.parse(minute) + minuteMilliseconds - 1).toISOString();
+    goTo({ to: '/audit', search: { action: 'token.*', from: minute, to } });
+  };
+  const issued = tokens.data.reduce((sum, row) => sum + row.issued, 0);
+  const refused = tokens.data.reduce((sum, row) => sum + row.refused, 0);
+  return (
+    <ChartWithTable
+      title="Tokens per minute"
+      rows={issued + refused === 0 ? [] : tokens.data}
+      x={{ key: 'minute', label: 'Minute (UTC)', format: clockTime }}
+      series={[
+        { key: 'issued', label: 'Issued', tone: 'main' },
+        { key: 'refused', label: 'Refused', tone: 'bad' },
+      ]}
+      stacked
+      onSelect={({ minute }) => openMinute(String(minute))}
+      emptyText="No tokens in the last 60 minutes"
+      note={
+        <>
+          {issued.toLocaleString('en')} issued and {refused.toLocaleString('en')} refused in the last 60
+          minutes. <TruncationNote before={tokens.truncatedBefore} />
+        </>
+      }
+    />
+  );
+}
 
 /** The part of the service that refused, by the action of the event. */
 const areas: Readonly<Record<string, string>> = {
@@ -75,4 +111,9 @@ function toRows({ data }: OverviewRefusals): ChartRow[] {
       reason: refusal.reason ?? '',
     };
   });
+}
+
+/** Says that a busy organization has more events than the server counts for the overview. */
+function TruncationNote({ before }: { readonly before: string | null }) {
+  return before ? <>Only the newest 50,000 events are counted: those since {exactTime(before)}.</> : null;
 }

@@ -1,2 +1,0 @@
-export const planTiers = ['free', 'pro', 'enterprise'] as const;
-export type PlanTier = (typeof planTiers)[number];
