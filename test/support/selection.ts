@@ -27,7 +27,6 @@ const slowest = [
   'test/console/agent.test.ts',
   'test/console/sign-in-oidc.test.ts',
   'test/console/hostile-pages.test.ts',
-  'test/console/every-page-hostile.test.ts',
   'test/console/marketplace.test.ts',
   'test/console/usage.test.ts',
   'test/faults/unread-responses.test.ts',
@@ -126,7 +125,8 @@ const repeated = new Set([
 
 /** These share one Chromium. */
 export const opensPages = (file: string): boolean =>
-  file.startsWith('test/console/') || file === 'test/openapi/reference-page.test.ts';
+  file.startsWith('test/console/') ||
+  ['test/openapi/reference-page.test.ts', 'sdk/typescript/test/platforms.test.ts'].includes(file);
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
 
