@@ -113,7 +113,7 @@ browserTest('from registering an agent to suspending it', async (t) => {
 browserTest('the list: filters in the URL, chips, pages of the server, one request', async (t) => {
   await registered({ email: 'filter-a@talent.example', owner: 'Filters', deploymentEnv: 'staging' });
   const { agentId } = await registered({ email: 'filter-b@talent.example', capabilities: ['invoice:pay'] });
-  const page = await server.open(t, '/agents?q=filter-', { as: admin, keep: true });
+  const page = await server.open(t, '/agents?q=filter-', { as: admin });
   await page.getByRole('link', { name: 'filter-b@talent.example' }).waitFor();
   const asked: string[] = [];
   page.on('request', (request) => {
