@@ -288,9 +288,9 @@ browserTest("tenancy: another organization's delegations do not exist, also by t
   const { first } = await chainOf(theirs, 'theirs');
   const page = await server.open(t, `/delegations?organizationId=${theirs.organizationId}`, { as: mine });
   await page.getByRole('heading', { name: 'No delegations match' }).waitFor();
-  await goTo(page, `/delegations?agentId=${theirs.agentId}`);
+  await page.goto(`/console/delegations?agentId=${theirs.agentId}`);
   await page.getByRole('heading', { name: 'No delegations match' }).waitFor();
-  await goTo(page, `/delegations?selected=${first.chainId}`);
+  await page.goto(`/console/delegations?selected=${first.chainId}`);
   await page.getByText('This delegation could not be loaded').waitFor();
   await page.getByText('mine.example').first().waitFor();
   assert.equal(await page.getByText('theirs.example').count(), 0);
@@ -307,7 +307,7 @@ browserTest('error: the message, the request id and another try, for graph and t
       json: { code: 'INTERNAL_SERVER_ERROR', message: 'Something failed.' },
     }),
   );
-  await goTo(page, '/delegations');
+  await page.goto('/console/delegations');
   await title(page).waitFor();
   await page.getByText('The graph could not be loaded').waitFor();
   assert.equal(await page.getByText('req-broken').count(), 2);
@@ -325,7 +325,7 @@ browserTest('360 and 1440 px: nothing scrolls sideways', async (t) => {
   const page = await server.open(t, '/delegations', { as: tenant, width: 360, theme: 'dark' });
   await edges(page).nth(1).waitFor({ state: 'attached' });
   await assertFits(page, [360, 1440]);
-  await goTo(page, `/delegations?selected=${first.chainId}`);
+  await page.goto(`/console/delegations?selected=${first.chainId}`);
   await page.getByRole('region', { name: 'Chain' }).waitFor();
   await assertFits(page, [360, 1440]);
 });

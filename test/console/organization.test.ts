@@ -217,7 +217,7 @@ browserTest('an error shows the message and the request id, and a retry helps', 
       json: { code: 'INTERNAL_SERVER_ERROR', message: 'Something failed on our side.' },
     }),
   );
-  await goTo(page, '/organization');
+  await page.goto('/console/organization');
   await page.getByRole('alert').getByText('Something failed on our side.').waitFor();
   await page.getByText('failed-request').waitFor();
   await settled(page);

@@ -5,7 +5,6 @@ import {
   assertAccessible,
   assertNoSidewaysScroll,
   browserTest,
-  goTo,
   startConsole,
   tabTo,
 } from '../support/console.ts';
@@ -322,7 +321,7 @@ browserTest('tenancy, and sessions without the scopes', async (t) => {
   const { policyId } = await policyOf(theirs, agentId, { name: 'Theirs' });
   const page = await server.open(t, `/trust?selected=${policyId}`, { as: mine, width: 1440 });
   await page.getByText('This trust policy could not be loaded').waitFor();
-  await goTo(page, `/trust?agentId=${agentId}`);
+  await page.goto(`/console/trust?agentId=${agentId}`);
   await page.getByRole('heading', { name: 'No trust policies match' }).waitFor();
   assert.equal(await page.getByText('Theirs').count(), 0);
 
@@ -358,7 +357,7 @@ browserTest('error: the message, the request id and another try; 360 px', async 
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('row').filter({ hasText: 'pipeline-7' }).waitFor();
   await assertNoSidewaysScroll(page);
-  await goTo(page, `/trust?selected=${policyId}`);
+  await page.goto(`/console/trust?selected=${policyId}`);
   const pane = page.getByRole('dialog', { name: 'Pipeline' });
   await pane
     .getByLabel('Token of the other platform')

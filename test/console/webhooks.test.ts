@@ -279,7 +279,7 @@ browserTest(
       .getByText(/Request id/)
       .waitFor();
     assert.ok(!(await foreign.content()).includes('Hidden'));
-    await goTo(foreign, '/webhooks');
+    await foreign.goto('/console/webhooks');
     await foreign.getByText('No webhooks yet').waitFor();
   },
 );
@@ -291,7 +291,7 @@ browserTest('hostile and long texts are text, in both widths', async (t) => {
   const page = await server.open(t, '/webhooks', { as: owner });
   await page.getByRole('link', { name: /<img src=x/ }).waitFor();
   await assertFits(page, [360, 1440]);
-  await goTo(page, `/webhooks/${id}`);
+  await page.goto(`/console/webhooks/${id}`);
   await page.getByRole('heading', { name: /<img src=x/, level: 1 }).waitFor();
   await assertFits(page, [1440, 360]);
   assert.equal(await hacked(page), undefined);
