@@ -224,7 +224,7 @@ browserTest('suspending or decommissioning the own agent: a warning, and what en
 
 browserTest('a scaffold in a language of choice', async (t) => {
   const { agentId } = await registered({ email: 'scaffold@talent.example' });
-  const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
+  const page = await server.open(t, `/agents/${agentId}`, { as: admin });
   await openMenu(page, 'Download a scaffold');
   await dialogOf(page).getByRole('radio', { name: 'Go', exact: true }).check();
   await assertAccessible(page);
@@ -257,12 +257,13 @@ browserTest('hostile text in every field is text, at every width', async (t) => 
   });
   await send('PATCH', `/agents/${agentId}`, { owner: `${owner}2` });
   const widths = [360, 1440];
-  const page = await server.open(t, '/agents', { as: admin, keep: true });
+  const page = await server.open(t, '/agents', { as: admin });
   await page
     .getByText(owner.replace(/[\u202E\u2066]/g, '␣'), { exact: false })
     .first()
     .waitFor();
   await assertFits(page, widths);
+  await page.goto(`/console/agents/${agentId}`);
   for (const tab of ['identity', 'credentials', 'access', 'delegations', 'activity']) {
     await goTo(page, `/agents/${agentId}?tab=${tab}`);
     await page.getByRole('heading', { level: 1, name: email.slice(0, 40) }).waitFor();
@@ -276,7 +277,7 @@ browserTest('hostile text in every field is text, at every width', async (t) => 
   await dialogOf(page).getByText(hostile, { exact: false }).first().waitFor();
   await assertFits(page, widths);
   assert.doesNotMatch(await page.title(), /hacked/);
-  await goTo(page, `/agents?q=${encodeURIComponent(hostile)}`);
+  await page.goto(`/console/agents?q=${encodeURIComponent(hostile)}`);
   await page
     .getByRole('heading', { name: 'No agents match' })
     .or(page.getByRole('row').nth(1))

@@ -5,7 +5,6 @@ import {
   assertNoSidewaysScroll,
   browserTest,
   contentOf,
-  goTo,
   startConsole,
 } from '../support/console.ts';
 import { createTenant } from '../support/scenarios/plans.ts';
@@ -25,7 +24,7 @@ browserTest('controls with their evidence; filter and selection are in the URL',
   assert.match(page.url(), /selected=CC7\.2/);
   await assertAccessible(page);
 
-  await goTo(page, '/compliance?status=fail&selected=CC6.7');
+  await page.goto('/console/compliance?status=fail&selected=CC6.7');
   await details.getByText('Serve the instance over TLS').waitFor();
   const failing = controls.filter(({ status }: { status: string }) => status === 'fail').length;
   assert.equal(await table.getByRole('row').count(), failing + 1);

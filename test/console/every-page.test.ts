@@ -1,4 +1,4 @@
-/** What holds for every page and tab: states, widths, keyboard, few requests, hostile text, "Copy as curl". The files of the pages run axe. */
+/** What holds for every page and tab: states, widths, keyboard, few requests, "Copy as curl". The files of the pages run axe. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -10,15 +10,6 @@ import { tabOrder } from '../support/tab-order.ts';
 const server = await startConsole({ MULTI_TENANT: 'true' });
 const { organizationId, pages } = await fillConsole(server);
 const api = '**/console/api/v1/**';
-
-/** Leads to a page that was not on display. */
-async function show(page: Page, path: string): Promise<void> {
-  const none = page.getByRole('heading', { name: 'Page not found' });
-  await goTo(page, '/no/such/page');
-  await none.waitFor();
-  await goTo(page, path);
-  await none.waitFor({ state: 'detached' });
-}
 
 /** Each control with its problem: no place in the tab order, or no sign of the focus. */
 const findKeyboardProblems = (page: Page) =>
@@ -52,7 +43,7 @@ browserTest('loaded: no sideways scrolling, no request per row, all controls by 
     const note = (request: { url(): string }) =>
       request.url().includes('/api/v1/') && requests.push(request.url());
     page.on('request', note);
-    await show(page, path);
+    await page.goto(`/console${path}`);
     await settle(page);
     page.off('request', note);
     // Lists show 20 to 50 rows.
@@ -115,7 +106,10 @@ browserTest('without any scope: no permission, or what is public to each agent; 
   // The list has the own delegations, and the one of others does not exist.
   const open = ['compliance', 'delegations', 'marketplace', 'usage', 'usage by agent'];
   for (const [name, path] of Object.entries(pages)) {
-    await show(page, path);
+    await goTo(page, '/no/such/page');
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await goTo(page, path);
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor({ state: 'detached' });
     await settle(page);
     const refusal = page.getByRole('heading', { name: 'You have no permission to see this' }).first();
     if (name === 'delegation') await page.getByText('This delegation could not be loaded').waitFor();
@@ -138,57 +132,13 @@ browserTest('charts and the graph load with the pages that show them', async (t)
     ['/usage', '.recharts-surface'],
     ['/delegations', '.react-flow__edge'],
   ] as const) {
-    await goTo(page, path);
+    await page.goto(`/console${path}`);
     await page.locator(selector).first().waitFor({ state: 'attached' });
     const added = [...new Set(scripts)].filter((url) => !before.has(url));
     const bytes = await Promise.all(added.map(bytesOf));
     // The library of either is more than 100 KB.
     assert.ok(Math.max(...bytes) > 100_000, `${path}: ${added.join('\n')}`);
   }
-});
-
-const hostile = `<img src=x onerror="document.title='owned'">\u202Egnp.exe ${'x'.repeat(10_000)}`;
-/** Fields whose text tenants choose. */
-const tenantFields = new Set(
-  'name email owner description purpose title summary userAgent subject issuer url clientName label reason'.split(
-    ' ',
-  ),
-);
-const makeHostile = (value: unknown, key = ''): unknown => {
-  if (Array.isArray(value)) return value.map((one) => makeHostile(one, key));
-  if (value !== null && typeof value === 'object')
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, makeHostile(one, name)]));
-  return typeof value === 'string' && tenantFields.has(key) ? `${hostile}${value}` : value;
-};
-
-browserTest('10,000 characters of hostile text are text, at 1440 and 360 px', async (t) => {
-  const page = await server.open(t, '/settings', { width: 1440 });
-  await settle(page);
-  let changed = 0;
-  await page.route(api, async (route) => {
-    const request = route.request();
-    if (request.url().includes('/api/v1/events') || request.method() !== 'GET') return route.continue();
-    const response = await route.fetch();
-    if (!/json/.test(response.headers()['content-type'] ?? '')) return route.fulfill({ response });
-    const json = makeHostile(await response.json());
-    changed += 1;
-    await route.fulfill({ response, json });
-  });
-  for (const [name, path] of Object.entries(pages)) {
-    await show(page, path);
-    for (const width of [1440, 360]) {
-      await page.setViewportSize({ width, height: 800 });
-      await settle(page);
-      assert.equal(await page.locator('img').count(), 0, name);
-      assert.notEqual(await page.title(), 'owned', name);
-      assert.equal(await page.getByText('This page cannot be shown').count(), 0, name);
-      await assertNoSidewaysScroll(page).catch((error) =>
-        assert.fail(`${name} at ${width} px: ${error.message}`),
-      );
-    }
-    await page.setViewportSize({ width: 1440, height: 800 });
-  }
-  assert.ok(changed > Object.keys(pages).length, `${changed} answers`);
 });
 
 /** Parts of another request: the descendants of a delegation, and the keys for a verification. */

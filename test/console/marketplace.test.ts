@@ -1,13 +1,7 @@
 /** The marketplace in a browser: search, own listings, create, publish, withdraw, delete. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import {
-  assertAccessible,
-  assertNoSidewaysScroll,
-  browserTest,
-  goTo,
-  startConsole,
-} from '../support/console.ts';
+import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
 import { newAgent } from '../support/harness.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
 
@@ -134,7 +128,7 @@ browserTest('a failed search shows the message and the request id; empty; narrow
       json: { code: 'INTERNAL_SERVER_ERROR', message: 'No search now.' },
     }),
   );
-  await goTo(page, '/marketplace');
+  await page.goto('/console/marketplace');
   await page.getByText('No search now.').waitFor();
   await page.getByText('req-market').waitFor();
   await page.route('**/console/api/v1/marketplace/agents?*', (route) =>
@@ -155,7 +149,7 @@ browserTest('without agents:read there is the search only; without agents:write 
   const page = await server.open(t, '/marketplace', { as: outsider, width: 1440 });
   await table(page).getByText('Ours').first().waitFor();
   assert.equal(await page.getByText('Your listings').count(), 0);
-  await goTo(page, '/marketplace?view=own');
+  await page.goto('/console/marketplace?view=own');
   await page.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
 
   const reader = await server.agent({
@@ -220,7 +214,7 @@ browserTest('publishing to everyone asks first, and shows what becomes public', 
 
   // One that is on show for the organization becomes public by an edit: the same question.
   const own = await createListing(tenant, { title: 'Inner', visibility: 'organization' });
-  await goTo(page, `/marketplace?view=own&selected=${own.listingId}`);
+  await page.goto(`/console/marketplace?view=own&selected=${own.listingId}`);
   await details.getByRole('button', { name: 'Edit' }).click();
   const edit = page.getByRole('dialog', { name: 'Change the listing' });
   await edit.getByLabel('Visible to').first().click();

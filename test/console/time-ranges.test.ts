@@ -1,6 +1,6 @@
 /** The time range of every list in a browser: chosen, in the URL, kept by a reload. */
 import assert from 'node:assert/strict';
-import { browserTest, goTo, startConsole } from '../support/console.ts';
+import { browserTest, startConsole } from '../support/console.ts';
 import { newAgent } from '../support/harness.ts';
 import { createDelegationClient } from '../support/scenarios/delegations.ts';
 import { createTrustClient } from '../support/scenarios/trust.ts';
@@ -41,7 +41,7 @@ browserTest('each list: the range of its address, also a chosen one, which survi
   await page.getByRole('button', { name: 'Remove filter From' }).waitFor();
   await firstRow.waitFor();
   for (const [path, noun] of Object.entries(lists)) {
-    await goTo(page, `${path}${path.includes('?') ? '&' : '?'}to=2020-01-02T00:00:00Z`);
+    await page.goto(`/console${path}${path.includes('?') ? '&' : '?'}to=2020-01-02T00:00:00Z`);
     await page.getByRole('heading', { name: `No ${noun} match` }).waitFor();
     await page.getByRole('button', { name: 'Remove filter To' }).click();
     await firstRow.waitFor();

@@ -6,7 +6,6 @@ import {
   assertNoSidewaysScroll,
   browserTest,
   contentOf,
-  goTo,
   startConsole,
 } from '../support/console.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
@@ -112,7 +111,7 @@ browserTest('by agent: pages of the server, for any number of agents and days', 
   const page = await server.open(t, '/usage?group=agent', { as: tenant });
   await page.getByText('521 agents with usage').first().waitFor();
   assert.equal((await cellsOf(page, 'Usage by agent')).length, 50);
-  await goTo(page, '/usage?group=agent&page=11');
+  await page.goto('/console/usage?group=agent&page=11');
   await page
     .getByRole('table', { name: 'Usage by agent' })
     .getByRole('cell', { name: '20' })

@@ -27,6 +27,7 @@ const slowest = [
   'test/console/agent.test.ts',
   'test/console/sign-in-oidc.test.ts',
   'test/console/hostile-pages.test.ts',
+  'test/console/every-page-hostile.test.ts',
   'test/console/marketplace.test.ts',
   'test/console/usage.test.ts',
   'test/faults/unread-responses.test.ts',
