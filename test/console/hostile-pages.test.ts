@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { BrowserContext, Page } from 'playwright-core';
-import { assertAccessible, browserTest, startConsole } from '../support/console.ts';
+import { assertAccessible, browserTest, goTo, startConsole } from '../support/console.ts';
 
 const server = await startConsole();
 const { operator } = server;
@@ -77,7 +77,6 @@ browserTest('without a session, the choice that changes nothing has the focus, t
   const page = await server.open(t, (await attackersLink()).slice('/console'.length), { as: null });
   await linkButton(page).waitFor();
   await page.locator(':focus', { hasText: 'Sign in another way' }).waitFor();
-  await assertAccessible(page);
   await page.keyboard.press('Enter');
   await page.getByLabel('Client ID').waitFor();
   assert.deepEqual(await page.context().cookies(), []);
@@ -165,7 +164,7 @@ browserTest('no address opens a destructive dialog', async (t) => {
     ['/usage?cancel=1', 'Current plan'],
   ];
   for (const [path, loaded] of addresses) {
-    await page.goto(`/console${path}`);
+    await goTo(page, `${path}`);
     await page.getByText(loaded).first().waitFor();
     assert.equal(await page.getByRole('dialog').count(), 0, path);
   }

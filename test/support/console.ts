@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import type { BrowserContext, Download, Locator, Page } from 'playwright-core';
@@ -28,6 +28,8 @@ export interface OpenOptions {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: Theme;
+  /** The page stays open for the tests after it that keep a page of the same client. It has the answers to earlier tests in its cache. */
+  readonly keep?: boolean;
   /** Problems that this test expects, besides answers with an error status. */
   readonly allow?: readonly RegExp[];
 }
@@ -51,10 +53,25 @@ export const browserTest = (name: string, work: (t: TestContext) => Promise<void
 export async function startConsole(changes: Record<string, string> = {}): Promise<ConsoleServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  let kept: KeptPage | undefined;
+  // Before the server ends.
+  after(() => kept?.close());
   const app = await startApp({ BASE_URL: url, ...changes });
   app.app.loops.start();
   await app.app.http.server.listen({ host: '127.0.0.1', port });
   const contexts = createContexts(url);
+
+  async function openPage(as: Client | null): Promise<KeptPage> {
+    const { context, release } = await contexts.take();
+    const { problems, stop } = watch(context, url);
+    if (as) await signIn(context, url, as);
+    const page = await context.newPage();
+    const close = async () => {
+      await release();
+      stop();
+    };
+    return { as, page, problems, close };
+  }
 
   return {
     ...app,
@@ -62,24 +79,48 @@ export async function startConsole(changes: Record<string, string> = {}): Promis
     async open(
       t,
       path = '/',
-      { as = app.operator, width = 1280, height = 800, theme = 'light', allow = [] } = {},
+      { as = app.operator, width = 1280, height = 800, theme = 'light', keep = false, allow = [] } = {},
     ) {
-      const { context, release } = await contexts.take();
-      const { problems, stop } = watch(context, url);
+      const before = keep ? kept : undefined;
+      if (keep) kept = undefined;
+      if (before && before.as !== as) await before.close();
+      const isOpen = before?.as === as;
+      const one = isOpen ? before : await openPage(as);
+      const { page, problems, close } = one;
       t.after(async () => {
-        await release();
-        stop();
-        const unexpected = problems.filter((problem) => !allow.some((pattern) => pattern.test(problem)));
+        if (keep && t.passed) kept = one;
+        else await close();
+        const unexpected = problems.splice(0).filter((text) => !allow.some((pattern) => pattern.test(text)));
         assert.deepEqual(unexpected, [], 'problems on the page');
       });
-      if (as) await signIn(context, url, as);
-      const page = await context.newPage();
       await page.setViewportSize({ width, height });
-      if (theme !== 'light') await page.emulateMedia({ colorScheme: theme });
-      await page.goto(`/console${path === '/' ? '' : path}`);
+      if (isOpen || theme !== 'light') await page.emulateMedia({ colorScheme: theme });
+      if (isOpen) {
+        await leave(page);
+        await goTo(page, path);
+      } else await page.goto(`/console${path === '/' ? '' : path}`);
       return page;
     },
   };
+}
+
+interface KeptPage {
+  readonly as: Client | null;
+  readonly page: Page;
+  readonly problems: string[];
+  close(): Promise<void>;
+}
+
+/** Ends what a test has begun on the page. */
+async function leave(page: Page): Promise<void> {
+  page.removeAllListeners('request');
+  await page.context().unrouteAll({ behavior: 'ignoreErrors' });
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await goTo(page, '/no/such/page');
+  await page
+    .getByRole('heading', { name: 'Page not found', includeHidden: true })
+    .waitFor({ state: 'attached' });
+  await page.keyboard.press('Escape');
 }
 
 /**
@@ -169,10 +210,13 @@ function watch(context: BrowserContext, url: string) {
 /** Rows of one table are alike. The header and the navigation are the same on each page: `whole` includes them. */
 const repeated = ['tbody tr:nth-child(n + 5)'];
 const shell = ['header', '#navigation'];
+/** The page behind a dialog is checked without it. */
+const behindDialog = ['#root'];
 
 /** No violation of WCAG 2.2 AA: all rules in the light theme, and the contrast, which alone depends on the theme, in the dark one. */
 export async function assertAccessible(page: Page, { whole = false } = {}): Promise<void> {
-  const exclude = whole ? repeated : [...repeated, ...shell];
+  const inDialog = (await page.locator('[role=dialog][aria-modal=true]').count()) > 0;
+  const exclude = [...repeated, ...(whole ? [] : inDialog ? behindDialog : shell)];
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });

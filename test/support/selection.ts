@@ -130,7 +130,8 @@ const repeated = new Set([
 
 /** These share one Chromium. */
 export const opensPages = (file: string): boolean =>
-  file.startsWith('test/console/') || file === 'test/openapi/reference-page.test.ts';
+  file.startsWith('test/console/') ||
+  ['test/openapi/reference-page.test.ts', 'sdk/typescript/test/platforms.test.ts'].includes(file);
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
 

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { createBrowser } from '../../../test/support/browser.ts';
 import { succeed } from '../../../test/support/child-process.ts';
 import { skipWithout } from '../../../test/support/harness.ts';
 import { findBrowser, findProgram } from '../../../test/support/programs.ts';
@@ -17,6 +18,7 @@ import { startOrders } from './orders.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const sdk = fileURLToPath(new URL('..', import.meta.url));
 const timeout = 120_000;
+const connect = createBrowser();
 
 /** A project with the built SDK and `jose`, as `npm install` would leave it. */
 const project = mkdtempSync(join(tmpdir(), 'countersign-platforms-'));
@@ -113,11 +115,9 @@ describe('the SDK runs', () => {
 
   const inBrowser = (title: string, work: (page: Page) => Promise<unknown>) =>
     it(title, { timeout }, async (t) => {
-      const executablePath = findBrowser();
-      if (!executablePath) return skipWithout(t, 'Chromium');
-      const browser = await chromium.launch({ executablePath });
-      t.after(() => browser.close());
-      const page = await browser.newPage();
+      if (!findBrowser()) return skipWithout(t, 'Chromium');
+      const page = await (await connect()).newPage();
+      t.after(() => page.close());
       await page.goto(origin);
       assert.deepEqual(await work(page), expected);
     });
