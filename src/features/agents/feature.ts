@@ -4,12 +4,8 @@
  */
 
 import type { Scope } from '../../contract/scopes.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
 import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { CredentialService } from '../credentials/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
@@ -22,13 +18,8 @@ import { createAgentService } from './service.ts';
 export { invalidateAgents } from './agent-cache.ts';
 export { dropGlobalEmailIndex } from './email-index-store.ts';
 
-export interface AgentDeps {
+export interface AgentDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly cache: InvalidatingCache;
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly metrics: Metrics;
   readonly multiTenant: boolean;
   /** For agents that are created without `allowedScopes`, within what the creator may grant. */
   readonly defaultScopes: readonly Scope[];

@@ -6,14 +6,12 @@
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 
-import { type Clock, isoTime } from '../../kernel/clock.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { Log } from '../../kernel/observability/log.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { takeSnapshot } from './chain/evidence-store.ts';
@@ -53,11 +51,7 @@ import { verifyAllTreeHeads } from './verify/tree-head-scan.ts';
 import { createVerifier, type Verifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
-export interface AuditDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
+export interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
 }

@@ -5,12 +5,9 @@
  */
 
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/observability/log.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
 import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/ports/payments.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { createApplyEvent } from './apply-event.ts';
 import { createEmbeddedProvider, embeddedPrices, embeddedSecret } from './embedded.ts';
@@ -19,12 +16,7 @@ import { billingLoops } from './loops.ts';
 import { billingRoutes } from './routes.ts';
 import { createBillingService } from './service.ts';
 
-export interface BillingDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly log: Log;
+export interface BillingDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log'> {
   readonly requirePermission: RequirePermission;
   readonly organizations: Pick<
     OrganizationService,

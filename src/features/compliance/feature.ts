@@ -4,11 +4,9 @@
  * `credentials`, and reads PostgreSQL's catalog and settings. It writes no other table.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { Audit } from '../audit/feature.ts';
 import type { Did } from '../did/feature.ts';
 import { createCards } from './cards.ts';
@@ -18,11 +16,8 @@ import { createReports } from './report.ts';
 import { complianceRoutes } from './routes.ts';
 import { createVerification } from './verification.ts';
 
-export interface ComplianceDeps {
-  readonly db: Db;
+export interface ComplianceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'metrics'> {
   readonly kv: Kv;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'keyId' | 'publicKeys'>;
   readonly settings: {
     readonly complianceEnabled: boolean;

@@ -4,13 +4,9 @@
  * log as the API (kernel/http/access/session-requests.ts).
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/observability/log.ts';
 import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { CredentialService } from '../credentials/service.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
 import type { OrganizationService } from '../organizations/service.ts';
@@ -38,11 +34,7 @@ export interface ConsoleSettings {
   readonly dev: boolean;
 }
 
-export interface ConsoleDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log'> {
   readonly recordRefusal: RecordRefusal;
   readonly settings: ConsoleSettings;
   readonly files: ConsoleFiles;
@@ -51,7 +43,6 @@ export interface ConsoleDeps {
   readonly findEligibility: Tokens['findEligibility'];
   readonly lockEligibility: Tokens['lockEligibility'];
   readonly roleOf: OrganizationService['roleOf'];
-  readonly log: Log;
   /** The OpenID provider; undefined when none is configured. */
   readonly provider: OpenIdProvider | undefined;
   readonly people: PeopleSignIn;

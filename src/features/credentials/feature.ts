@@ -3,11 +3,7 @@
  * The tokens feature reads the hashes to authenticate clients, and reports each use of a credential.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { createUsesLoop } from './loops.ts';
@@ -15,15 +11,10 @@ import { credentialRoutes } from './routes.ts';
 import { createCredentialService } from './service.ts';
 import { createCredentialUses } from './uses.ts';
 
-export interface CredentialDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface CredentialDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly agentFor: AgentService['get'];
   readonly lockAgent: AgentService['lock'];
   readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
-  readonly metrics: Metrics;
 }
 
 export function createCredentials(deps: CredentialDeps) {

@@ -5,12 +5,8 @@
  */
 
 import type { Caller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { Agent } from '../agents/schema.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
@@ -29,12 +25,8 @@ export { revokeChainsWithAgent } from './revoke-with-agent.ts';
 export type ChainAgent = Pick<Agent, 'agentId' | 'organizationId' | 'status' | 'allowedScopes'>;
 
 export interface DelegationDeps
-  extends Pick<ResourceAccess, 'findGrant' | 'findGrants' | 'audienceScopesOf' | 'grantedScopes'> {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly metrics: Metrics;
+  extends Pick<ResourceAccess, 'findGrant' | 'findGrants' | 'audienceScopesOf' | 'grantedScopes'>,
+    Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly signer: Signer;
   readonly issuer: string;
   /** Whether tokens are issued for audiences that no organization has registered. */

@@ -5,10 +5,8 @@
  */
 
 import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { Marketplace } from '../marketplace/feature.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { plainCard } from './card.ts';
@@ -18,11 +16,8 @@ import { createIdentifiers } from './identifiers.ts';
 import { didRoutes } from './routes.ts';
 import { createDidService } from './service.ts';
 
-export interface DidDeps {
+export interface DidDeps extends Pick<SharedDeps, 'clock' | 'ids' | 'metrics'> {
   readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'keyId' | 'algorithm' | 'attest' | 'publicKeys'>;
   readonly readAttestation: ReadAttestation;
   factsOf(agentId: string): Promise<AgentFacts | undefined>;

@@ -3,20 +3,16 @@
  * the feature that owns it. A text names its key, so the texts themselves are the state of a rotation: after a kill, the next one
  * continues with the rest. docs/guides/rotate-credentials-and-keys.md has the order in which nodes get the keys.
  */
+
 import type { Actor } from '../../kernel/caller.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import type { EncryptedColumn } from '../../kernel/data/encrypted-column.ts';
 import { keyIdIn, type Vault } from '../../kernel/data/vault.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/observability/log.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { type ColumnCount, countColumn, createReencrypt } from './reencrypt.ts';
 import { createUnreadableRows } from './unreadable-rows.ts';
 
-export interface EncryptionDeps {
-  readonly db: Db;
+export interface EncryptionDeps extends Pick<SharedDeps, 'db' | 'ledger' | 'log'> {
   readonly vault: Vault;
-  readonly ledger: Ledger;
-  readonly log: Log;
   /** Every column that the vault encrypts. */
   readonly columns: readonly EncryptedColumn[];
 }

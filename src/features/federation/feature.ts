@@ -4,21 +4,12 @@
  * external workloads as agents.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { federationRoutes } from './routes.ts';
 import { createFederationService } from './service.ts';
 
-export interface FederationDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly metrics: Metrics;
+export interface FederationDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly externalTokens: ExternalTokens;
   /** Our own issuer: it cannot be a partner. */
   readonly issuer: string;

@@ -6,14 +6,12 @@
 import { idempotentEvents } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { IdempotencyKey } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import { type Vault, VaultProblem } from '../../kernel/data/vault.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import { type IdempotencyKeys, IdempotencyKeyTaken } from '../../kernel/http/input/idempotency.ts';
-import type { Log } from '../../kernel/observability/log.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { ownerOf } from './owner.ts';
 import { deleteKeys, findKey, insertKey, updateResponse } from './store.ts';
 
@@ -24,10 +22,7 @@ export interface Idempotency {
   readonly loops: readonly Loop[];
 }
 
-export interface IdempotencyDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface IdempotencyDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log'> {
   readonly vault: Vault;
 }
 

@@ -7,10 +7,8 @@
  */
 
 import type { AgentFacts } from '../../contract/identity.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { createAgentListener } from './listener.ts';
@@ -18,11 +16,7 @@ import { marketplaceRoutes } from './routes.ts';
 import { createMarketplaceService } from './service.ts';
 import { findInterfaces } from './store.ts';
 
-export interface MarketplaceDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface MarketplaceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly lockAgent: AgentService['lock'];
   readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
   factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;

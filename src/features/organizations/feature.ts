@@ -3,22 +3,15 @@
  * The agents feature owns agents; the tiers feature owns plan usage and upgrades.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
 import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { organizationRoutes } from './routes.ts';
 import { createOrganizationService } from './service.ts';
 
-export interface OrganizationDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface OrganizationDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly requirePermission: RequirePermission;
   readonly agentFor: AgentService['get'];
   readonly refuseOwnAgent: ProvisionedProofs['refuseOwnAgent'];

@@ -3,20 +3,13 @@
  * Owns `people`. The console feature signs people in, and ends their sessions when it hears of a change.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { peopleRoutes } from './routes.ts';
 import { createPeopleService } from './service.ts';
 
-export interface PeopleDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface PeopleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly lockOrganization: OrganizationService['lockOrganization'];
   readonly organizationFor: OrganizationService['get'];
   readonly lockAgent: AgentService['lock'];

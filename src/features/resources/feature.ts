@@ -6,12 +6,9 @@
  */
 
 import type { Caller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
 import type { MayGrant, RequirePermission } from '../../kernel/policy.ts';
 import type { Outbound } from '../../kernel/ports/outbound.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
@@ -30,11 +27,7 @@ import { createVerificationService } from './verification.ts';
 
 export { resourceReads } from './access.ts';
 
-export interface ResourceDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface ResourceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly issuer: string;
   /** Whether the owner of a resource must prove the host of its identifier. */
   readonly resourceIdentifiers: IdentifierMode;

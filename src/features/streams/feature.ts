@@ -5,23 +5,18 @@
  */
 
 import { auditEvents, webhookEventOf } from '../../contract/events.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/data/db.ts';
 import { envelopeOf } from '../../kernel/delivery/envelope.ts';
 import type { DomainEvent } from '../../kernel/domain-event.ts';
-import type { Log } from '../../kernel/observability/log.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { type Broker, type StreamName, streamNames } from '../../kernel/ports/broker.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
-export interface StreamsDeps {
+export interface StreamsDeps extends Pick<SharedDeps, 'clock' | 'log' | 'metrics'> {
   /** A pool of its own, with a connection for each stream and one more: a publisher keeps its connection while it waits for the broker. */
   readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /** The configured ones. */
   readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
 }

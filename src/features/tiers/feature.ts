@@ -3,10 +3,8 @@
  * organizations feature has the plans, usage has the counts, agents has the agent limit, billing has the payment.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { Billing } from '../billing/feature.ts';
 import type { OrganizationService } from '../organizations/service.ts';
@@ -16,13 +14,10 @@ import { tierRoutes } from './routes.ts';
 import { createTierService } from './service.ts';
 import { createTokenLimitReader, createTokenQuota, hasTokenLimit } from './token-quota.ts';
 
-export interface TierDeps {
-  readonly db: Db;
+export interface TierDeps extends Pick<SharedDeps, 'db' | 'clock' | 'metrics'> {
   readonly kv: Kv;
   /** Counts in this process while `kv` is unavailable. */
   readonly fallback: Kv;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
   readonly planOf: OrganizationService['planOf'];
   readonly countAgents: AgentService['countAgainstPlan'];
   readonly callsOn: Usage['callsOn'];

@@ -5,14 +5,10 @@
  */
 
 import type { Caller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 import type { Tiers } from '../tiers/feature.ts';
@@ -36,15 +32,11 @@ import { createTokenVerifier } from './verify-token.ts';
 export { createTokenStatuses } from './token-status.ts';
 
 export interface TokenDeps
-  extends Pick<ResourceAccess, 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'joinTargets'> {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+  extends Pick<ResourceAccess, 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'joinTargets'>,
+    Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly recordRefusal: RecordRefusal;
   /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
   readonly exchangeQueue: FairQueue;
-  readonly metrics: Metrics;
   readonly signer: Signer;
   /** Our issuer identifier, and the audience of tokens for our own API. */
   readonly issuer: string;

@@ -4,17 +4,13 @@
  * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
 
-import { type Clock, isoTime } from '../../kernel/clock.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { createPace, type ServedRequests } from '../../kernel/concurrency/pace.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/observability/log.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Outbound } from '../../kernel/ports/outbound.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import { createFanOut } from './delivery/fan-out.ts';
 import { findOldestDue } from './delivery/lease-store.ts';
@@ -47,12 +43,7 @@ export interface DeliverySettings {
   readonly keepResponses: boolean;
 }
 
-export interface DeliveryDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly metrics: Metrics;
+export interface DeliveryDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'log' | 'metrics'> {
   readonly outbound: Outbound;
   readonly vault: Vault;
   readonly settings: DeliverySettings;
@@ -79,11 +70,7 @@ export interface Deliveries {
   purge(): Promise<void>;
 }
 
-export interface WebhookDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+export interface WebhookDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly vault: Vault;
   readonly presence: SubscriberPresence;
   readonly enabled: boolean;

@@ -5,16 +5,12 @@
  * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import { anyTime } from '../../kernel/data/time-range.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { DelegationService } from '../delegation/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
@@ -35,15 +31,11 @@ export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
 export { findPolicyPower } from './policies/store.ts';
 
 export interface WorkloadIdentityDeps
-  extends Pick<ResourceAccess, 'findGrant' | 'findHeldScopes' | 'audienceScopesOf'> {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
+  extends Pick<ResourceAccess, 'findGrant' | 'findHeldScopes' | 'audienceScopesOf'>,
+    Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly recordRefusal: RecordRefusal;
   /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
   readonly exchangeQueue: FairQueue;
-  readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'sign'>;
   readonly externalTokens: ExternalTokens;
   /** Our own issuer: tokens that we signed are not external tokens. */

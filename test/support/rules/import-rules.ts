@@ -34,7 +34,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
     'invalidating-cache.ts refusal-limit.ts',
     'delivery',
     'ledger.ts',
-    'refusals.ts',
+    'refusals.ts shared-deps.ts',
     'http',
   ],
   'features/audit/': [
