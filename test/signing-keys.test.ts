@@ -14,7 +14,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { createStatementReader, describePublicKey } from '../src/adapters/keys/keys.ts';
-import { verifyExport } from '../src/features/audit/verify/offline.ts';
+import { verifyExport } from '../sdk/typescript/src/audit/verify-export.ts';
 import { generateKeyPair, type KeyKind, keyKinds } from '../src/kernel/config/keypair.ts';
 import { environment, startApp, type TestApp } from './support/harness.ts';
 import { createDelegationClient } from './support/scenarios/delegations.ts';

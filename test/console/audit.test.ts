@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { createStatementReader, describePublicKey } from '../../src/adapters/keys/keys.ts';
-import { verifyExport } from '../../src/features/audit/verify/offline.ts';
+import { verifyExport } from '../../sdk/typescript/src/audit/verify-export.ts';
 import {
   assertAccessible,
   assertNoSidewaysScroll,

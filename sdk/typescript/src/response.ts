@@ -1,9 +1,9 @@
 /** Reads answers of a server that may be faulty: bounded size, JSON only, and errors with the reason that the server gives. */
 import { ApiError, ConnectionError } from './errors.ts';
+import { plainText } from './plain-text.ts';
 
 const maxJsonBytes = 16 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
-const maxTextInMessage = 500;
 
 /** The JSON of an answer, undefined for an empty one. */
 export async function readJson(response: Response, maxBytes = maxJsonBytes): Promise<unknown> {
@@ -14,7 +14,7 @@ export async function readJson(response: Response, maxBytes = maxJsonBytes): Pro
   } catch (cause) {
     throw new ConnectionError(
       'invalid_response',
-      `${originOf(response)} sent no JSON (${plain(response.headers.get('content-type') ?? 'no type')}); is it the address of Countersign?`,
+      `${originOf(response)} sent no JSON (${plainText(response.headers.get('content-type') ?? 'no type')}); is it the address of Countersign?`,
       cause,
     );
   }
@@ -52,7 +52,7 @@ export async function readError(response: Response): Promise<ApiError> {
     response.status,
     textOf(code) ?? textOf(error) ?? `HTTP_${response.status}`,
     textOf(message) ?? textOf(error_description) ?? 'the server gives no reason',
-    { requestId: requestId === null ? undefined : plain(requestId), details },
+    { requestId: requestId === null ? undefined : plainText(requestId), details },
   );
 }
 
@@ -61,7 +61,7 @@ export const redirectOf = (response: Response): ConnectionError | undefined =>
   response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
     ? new ConnectionError(
         'invalid_response',
-        `${originOf(response)} answers with a redirect (${plain(response.headers.get('location') ?? 'hidden')}), which is not followed: use the address that it leads to`,
+        `${originOf(response)} answers with a redirect (${plainText(response.headers.get('location') ?? 'hidden')}), which is not followed: use the address that it leads to`,
       )
     : undefined;
 
@@ -72,8 +72,4 @@ export const originOf = ({ url }: Response): string =>
   URL.canParse(url) ? new URL(url).origin : 'the server';
 
 const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? plain(value) : undefined;
-
-/** Messages end up in terminals and logs: no control characters, and not too long. */
-const plain = (text: string): string =>
-  text.slice(0, maxTextInMessage).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+  typeof value === 'string' && value !== '' ? plainText(value) : undefined;

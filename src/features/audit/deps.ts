@@ -1,3 +1,4 @@
+import type { KeyRow } from '../../../sdk/typescript/src/audit/trusted-keys.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db } from '../../kernel/data/db.ts';
@@ -7,7 +8,6 @@ import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { LinkingState } from './chain/backlog.ts';
-import type { KeyRow } from './chain/keys/trusted-keys.ts';
 import type { TreeHeadRow } from './chain/statements.ts';
 import type { ExportOptions } from './export/export.ts';
 import type { Finding } from './findings.ts';

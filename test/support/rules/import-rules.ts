@@ -7,11 +7,11 @@ import { importCycles } from './import-cycles.ts';
 const mayImport: Record<string, readonly string[]> = {
   contract: ['contract'],
   kernel: ['contract', 'kernel'],
-  adapters: ['contract', 'kernel', 'adapters'],
-  features: ['contract', 'kernel'],
+  adapters: ['contract', 'kernel', 'adapters', 'sdk'],
+  features: ['contract', 'kernel', 'sdk'],
   composition: ['contract', 'kernel', 'adapters', 'features', 'composition'],
   'app.ts': ['contract', 'kernel', 'adapters', 'features', 'composition'],
-  'audit-app.ts': ['kernel', 'adapters', 'features'],
+  'audit-app.ts': ['kernel', 'adapters', 'features', 'sdk'],
   commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands'],
   'main.ts': ['kernel', 'commands'],
 };
@@ -90,7 +90,7 @@ function violationsOf(file: string, code: string): string[] {
       if (part !== 'adapters' && drivers.test(specifier)) problems.push(`imports the driver ${specifier}`);
       continue;
     }
-    const target = targetOf(file, specifier);
+    const target = targetOf(file, specifier).replace(/^\.\.\/sdk\/typescript\/src\//, 'sdk/');
     const [targetPart = '', targetFeature] = target.split('/');
     const sameFeature = part === 'features' && targetPart === 'features' && targetFeature === feature;
     if (!sameFeature && !mayImport[part]?.includes(targetPart)) problems.push(`imports ${target}`);
