@@ -41,18 +41,38 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   }
 }
 
+/** An error of the server as it was sent: any text may be in it. */
+export interface Refusal {
+  readonly status: number;
+  /** The code of the API, or the OAuth error of the token endpoint. Absent when a proxy answered, or a server that is not ours. */
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly details: unknown;
+  readonly requestId: string | undefined;
+}
+
 /** The server's error in either of its two forms. A proxy may send neither. */
-export async function readError(response: Response): Promise<ApiError> {
+export async function readRefusal(response: Response): Promise<Refusal> {
   const answer = await readJson(response, maxErrorBytes).catch(() => undefined);
   const { code, message, details, error, error_description } = (
     typeof answer === 'object' && answer !== null ? answer : {}
   ) as Readonly<Record<string, unknown>>;
-  const requestId = response.headers.get('x-request-id');
+  return {
+    status: response.status,
+    code: textOf(code) ?? textOf(error),
+    message: textOf(message) ?? textOf(error_description),
+    details,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+  };
+}
+
+export async function readError(response: Response): Promise<ApiError> {
+  const { status, code, message, details, requestId } = await readRefusal(response);
   return new ApiError(
-    response.status,
-    textOf(code) ?? textOf(error) ?? `HTTP_${response.status}`,
-    textOf(message) ?? textOf(error_description) ?? 'the server gives no reason',
-    { requestId: requestId === null ? undefined : plainText(requestId), details },
+    status,
+    plainText(code ?? `HTTP_${status}`),
+    plainText(message ?? 'the server gives no reason'),
+    { requestId: requestId === undefined ? undefined : plainText(requestId), details },
   );
 }
 
@@ -72,4 +92,4 @@ export const originOf = ({ url }: Response): string =>
   URL.canParse(url) ? new URL(url).origin : 'the server';
 
 const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? plainText(value) : undefined;
+  typeof value === 'string' && value !== '' ? value : undefined;

@@ -12,7 +12,7 @@ const mayImport: Record<string, readonly string[]> = {
   composition: ['contract', 'kernel', 'adapters', 'features', 'composition'],
   'app.ts': ['contract', 'kernel', 'adapters', 'features', 'composition'],
   'audit-app.ts': ['kernel', 'adapters', 'features', 'sdk'],
-  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands'],
+  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands', 'sdk'],
   'main.ts': ['kernel', 'commands'],
 };
 
