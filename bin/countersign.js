@@ -19,7 +19,7 @@ if (Number(process.versions.node.split('.')[0]) >= oldestNode) {
   // libuv's threads sign tokens: one per core instead of four on every machine. libuv reads this when it starts the first thread.
   process.env.UV_THREADPOOL_SIZE ??= String(Math.max(2, availableParallelism()));
   const source = new URL('../src/main.ts', import.meta.url);
-  await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
+  await import(existsSync(source) ? source.href : new URL('../dist/src/main.js', import.meta.url).href);
 } else {
   runWithPinnedNode();
 }

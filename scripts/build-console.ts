@@ -76,11 +76,14 @@ export async function buildConsole(print: (line: string) => void = () => {}): Pr
 
 /** Sources, configuration and the versions of the packages. */
 function hashOfSources(): string {
-  const files = globSync('console/{index.html,package.json,vite.config.ts,public/**,src/**}', { cwd: root })
+  const files = globSync(
+    ['console/{index.html,package.json,vite.config.ts,public/**,src/**}', 'sdk/typescript/src/**'],
+    { cwd: root },
+  )
     .filter((file) => statSync(join(root, file)).isFile())
     .sort();
   const hash = createHash('sha256');
-  for (const file of [...files, 'sdk/typescript/src/audit/hashes.ts', 'package-lock.json']) {
+  for (const file of [...files, 'package-lock.json']) {
     hash.update(`${file}\0`);
     hash.update(readFileSync(join(root, file)));
   }

@@ -1,27 +1,13 @@
-/** The console's typed client: the types of the SDK, the methods and paths of operations, and tables of the contract. */
+/** The console's tables of the contract, beside the types and operations of the SDK. */
 import { auditEvents, webhookEvents } from '../src/contract/events.ts';
 import { limits, plans, planTiers, unlimited } from '../src/contract/limits.ts';
 import { scopeDescriptions } from '../src/contract/scopes.ts';
-import { type OpenApi, operationsBelow } from './api-types.ts';
 
-/** The operations that the console can reach: its session stands for a Bearer token. */
-const prefix = '/api/v1/';
-
-export function consoleClient(document: OpenApi): string {
+export function consoleClient(): string {
   return [
     '/** Generated from the route table by `npm run openapi`; do not edit. */',
     '',
-    "export type * from '../../../sdk/typescript/src/generated.ts';",
-    '',
-    '/** The operations that a session can reach. */',
-    'export const operations = {',
-    ...operationsBelow(prefix, document).map(
-      ({ path, method, operation }) =>
-        `  ${operation.operationId}: { method: '${method.toUpperCase()}', path: '${path}' },`,
-    ),
-    '};',
-    '',
-    'export type OperationId = keyof typeof operations;',
+    "export * from '../../../sdk/typescript/src/generated.ts';",
     '',
     '/** The types of the events that GET /events sends. */',
     `export const eventTypes = ${JSON.stringify(auditEvents, null, 2)} as const;`,

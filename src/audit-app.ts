@@ -7,13 +7,13 @@ import type { KeyPair } from './kernel/config/keypair.ts';
 import type { Log } from './kernel/observability/log.ts';
 import { createMetrics } from './kernel/observability/metrics.ts';
 
-export { readLines } from './features/audit/export/read-lines.ts';
+export { splitLines } from '../sdk/typescript/src/audit/read-lines.ts';
+export { verifyExport } from '../sdk/typescript/src/audit/verify-export.ts';
 export { type Finding, finding } from './features/audit/findings.ts';
 export {
   type ExternalCheckpoint,
   readExternalCheckpoint,
 } from './features/audit/verify/external-checkpoint.ts';
-export { verifyExport } from './features/audit/verify/offline.ts';
 
 export async function openAudit(options: {
   database: Pick<PostgresOptions, 'url' | 'variable' | 'pooler'>;

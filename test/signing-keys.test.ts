@@ -13,8 +13,8 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
+import { verifyExport } from '../sdk/typescript/src/audit/verify-export.ts';
 import { createStatementReader, describePublicKey } from '../src/adapters/keys/keys.ts';
-import { verifyExport } from '../src/features/audit/verify/offline.ts';
 import { generateKeyPair, type KeyKind, keyKinds } from '../src/kernel/config/keypair.ts';
 import { environment, startApp, type TestApp } from './support/harness.ts';
 import { createDelegationClient } from './support/scenarios/delegations.ts';

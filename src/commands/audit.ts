@@ -12,7 +12,7 @@ import {
   finding,
   openAudit,
   readExternalCheckpoint,
-  readLines,
+  splitLines,
   verifyExport,
 } from '../audit-app.ts';
 import { loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
@@ -157,7 +157,7 @@ async function verifyFile(
     chains,
     statement,
     finding: problem,
-  } = await verifyExport(readLines(textIn(await openFile(file))), {
+  } = await verifyExport(splitLines(textIn(await openFile(file))), {
     roots,
     read: createStatementReader(),
     externalCheckpoint,

@@ -6,10 +6,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../kernel/package-root.ts';
 
-const root = new URL('../../', import.meta.url);
-const script = fileURLToPath(new URL('scripts/build-console.ts', root));
-const built = fileURLToPath(new URL('dist/console/index.html', root));
+const script = fileURLToPath(new URL('scripts/build-console.ts', packageRoot));
+const built = fileURLToPath(new URL('dist/console/index.html', packageRoot));
 
 /**
  * Begins the build and calls `say` with its progress. The server starts during the build: it serves the API at once, and the console

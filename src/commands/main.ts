@@ -4,6 +4,7 @@ import { CommanderError } from 'commander';
 import { ConfigProblems, type Environment } from '../kernel/config/config.ts';
 import { DatabaseUnavailable, variableOf } from '../kernel/data/db.ts';
 import { MigrationProblem } from '../kernel/data/migrations.ts';
+import { packageRoot } from '../kernel/package-root.ts';
 import { PolicyProblem } from '../kernel/policy.ts';
 import { CommandError, exitCodes, Interrupted } from './command-error.ts';
 import { createIo, type Streams } from './io.ts';
@@ -19,9 +20,7 @@ import {
 import { registerServerCommands, serverOnly } from './program/server-commands.ts';
 import { printError } from './terminal.ts';
 
-const { version, description } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-);
+const { version, description } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
 
 /** Undefined when a server has started: the process runs on until a signal ends it. */
 export async function main(

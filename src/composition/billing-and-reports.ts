@@ -15,6 +15,7 @@ import { copiedSdkFiles } from '../features/scaffold/sdk-files.ts';
 import { createTiers } from '../features/tiers/feature.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
 import { shownConfiguration } from '../kernel/config/shown-values.ts';
+import { packageRoot } from '../kernel/package-root.ts';
 import { anonymousRequest } from '../kernel/policy.ts';
 import { encryptedColumns } from './encrypted-columns.ts';
 import type { Events } from './events.ts';
@@ -23,7 +24,7 @@ import { openStripe } from './open.ts';
 import type { Registry } from './registry.ts';
 
 /** Beside the code, in a checkout as in the published package. */
-const root = fileURLToPath(new URL('../../', import.meta.url));
+const root = fileURLToPath(packageRoot);
 
 export function createBillingAndReports(base: Foundations, events: Events, registry: Registry) {
   const { config, log, clock, metrics, ids, db, memory, kv, signer, engine } = base;

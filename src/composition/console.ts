@@ -2,13 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import { createConsoleFiles } from '../adapters/console-files.ts';
 import { type Console, createConsole } from '../features/console/feature.ts';
+import { packageRoot } from '../kernel/package-root.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 import type { Issuance } from './issuance.ts';
 import type { Registry } from './registry.ts';
 
 /** The build: `dist/console` of the checkout, or of the published package. */
-const build = fileURLToPath(new URL('../../dist/console/', import.meta.url));
+const build = fileURLToPath(new URL('dist/console/', packageRoot));
 
 export function openConsole(
   base: Foundations,

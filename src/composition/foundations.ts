@@ -18,14 +18,15 @@ import { migrate } from '../kernel/data/migrations.ts';
 import { createIds } from '../kernel/ids.ts';
 import type { Log } from '../kernel/observability/log.ts';
 import { createMetrics, type Metrics } from '../kernel/observability/metrics.ts';
+import { packageRoot } from '../kernel/package-root.ts';
 import { type Kv, timedKv } from '../kernel/ports/kv.ts';
 import type { Outbound } from '../kernel/ports/outbound.ts';
 import { openKv, openProvider } from './open.ts';
 
 /** Beside the code, in a checkout as in the published package. */
-const policies = fileURLToPath(new URL('../../policies/', import.meta.url));
+const policies = fileURLToPath(new URL('policies/', packageRoot));
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
 const runtime: { readonly version: string; readonly node: string } = { version, node: process.version };
 
 /** Most of the database connections for the writes of one organization, but never all of them. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import type { Page } from 'playwright-core';
+import { verifyExport } from '../../sdk/typescript/src/audit/verify-export.ts';
 import { createStatementReader, describePublicKey } from '../../src/adapters/keys/keys.ts';
-import { verifyExport } from '../../src/features/audit/verify/offline.ts';
 import {
   assertAccessible,
   assertNoSidewaysScroll,

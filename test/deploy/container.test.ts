@@ -87,7 +87,7 @@ describe('.dockerignore', () => {
     const needless = [
       'node_modules/pg/index.js',
       'console/node_modules/vite/x.js',
-      'dist/main.js',
+      'dist/src/main.js',
       'test/run.ts',
       '.ci/run',
     ];

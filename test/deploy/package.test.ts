@@ -149,7 +149,7 @@ describe('the npm package', { timeout: 1_500_000 }, () => {
       [],
     );
     for (const path of [
-      'dist/main.js',
+      'dist/src/main.js',
       'dist/console/index.html',
       'bin/healthcheck.js',
       'docs/operations/README.md',

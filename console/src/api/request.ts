@@ -2,17 +2,15 @@
  * The only place that calls fetch. It adds the CSRF header, turns failures into ApiError with the request id, waits once
  * when the rate limit says so, and reports a lost session and a lost connection to listeners.
  */
+
+import type { Part } from '../../../sdk/typescript/src/api.ts';
+import { fillPath, withQuery } from '../../../sdk/typescript/src/request-path.ts';
+import { readRefusal } from '../../../sdk/typescript/src/response.ts';
+import { waitOf } from '../../../sdk/typescript/src/retry.ts';
 import { ApiError } from './api-error.ts';
 import { type OperationId, type Operations, operations } from './generated.ts';
 
 type Operation<Id extends OperationId> = Operations[Id];
-
-/** Keys whose type has no required field may be left out. */
-type Part<Key extends string, Type> = Type extends undefined
-  ? { readonly [K in Key]?: undefined }
-  : Record<string, never> extends Type
-    ? { readonly [K in Key]?: Type }
-    : { readonly [K in Key]: Type };
 
 /** The input of an operation: `params` (of the path), `query` and `body`, as far as it has them. */
 export type Input<Id extends OperationId> = Part<'params', Operation<Id>['params']> &
@@ -61,14 +59,9 @@ export const timeOfLastAnswer = (): number => lastAnswerAt;
 
 /** The path and query of an operation below `/api/v1`, for requests and for "Copy as curl". */
 export function pathOf(id: OperationId, { params = {}, query = {} }: AnyInput = {}): string {
-  const path = operations[id].path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params[name] ?? '')),
-  );
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== null && value !== '') search.append(name, String(value));
-  const text = search.toString();
-  return text ? `${path}?${text}` : path;
+  const path = fillPath(operations[id].path, (name) => String(params[name] ?? ''));
+  // A filter that was emptied is none.
+  return withQuery(path, Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')));
 }
 
 /** Sends an operation of the API for the session's agent. */
@@ -110,7 +103,7 @@ async function send(
 ): Promise<Response> {
   const response = await fetchOnce(method, path, body, signal);
   if (response.ok) return response;
-  const seconds = Number(response.headers.get('retry-after'));
+  const seconds = Math.ceil((waitOf(response.headers, Date.now()) ?? 0) / 1000);
   if (response.status === 429 && !isRetry && seconds > 0 && seconds <= longestWaitSeconds) {
     report({ type: 'waiting', seconds });
     await pause(seconds * 1000, signal);
@@ -155,12 +148,14 @@ async function fetchOnce(
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const requestId = response.headers.get('x-request-id') ?? undefined;
-  const answer = await response.json().catch(() => ({}));
-  const code = answer.code ?? answer.error ?? `HTTP_${response.status}`;
-  const message =
-    answer.message ?? answer.error_description ?? `The server answered with status ${response.status}.`;
-  return new ApiError({ status: response.status, code, message, requestId, details: answer.details });
+  const { status, code, message, details, requestId } = await readRefusal(response);
+  return new ApiError({
+    status,
+    code: code ?? `HTTP_${status}`,
+    message: message ?? `The server answered with status ${status}.`,
+    requestId,
+    details: details as Record<string, unknown> | undefined,
+  });
 }
 
 const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>

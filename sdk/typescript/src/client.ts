@@ -5,7 +5,7 @@ import { type Auth, createTokenRequests, type TokenTarget } from './authenticati
 import type { CreatedDelegation, NewDelegation } from './generated.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import { discard, readError, redirectOf } from './response.ts';
-import { type Attempt, createRetry, type RetryOptions } from './retry.ts';
+import { type Attempt, createRetry, isRepeatable, type RetryOptions } from './retry.ts';
 import { createTokenCache } from './token-cache.ts';
 
 export interface ClientOptions {
@@ -51,7 +51,6 @@ export interface Client {
 }
 
 const maxRedirects = 5;
-const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 interface Outgoing {
   readonly url: URL;
@@ -108,7 +107,6 @@ export function createClient(options: ClientOptions): Client {
   const callApi =
     (chain: string | undefined) => (request: ApiRequest, read: (response: Response) => Promise<unknown>) => {
       const { entry, path, headers, body, signal } = request;
-      const isRepeatable = repeatableMethods.has(entry.method) || entry.idempotencyKey;
       return send<unknown>(
         {
           url: new URL(`${issuer}${path}`),
@@ -117,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
           target: entry.scopes && { chain, resource: chain && issuer },
           signal,
         },
-        isRepeatable ? 'always' : 'after-429',
+        isRepeatable(entry.method, headers) ? 'always' : 'after-429',
         async (response) => {
           if (response.status === 429 || response.status === 503) return { refused: response };
           if (!response.ok && !redirectOf(response)) throw await readError(response);
@@ -219,7 +217,5 @@ function repeatOf(request: RequestInit): Attempt['repeat'] {
     (Symbol.asyncIterator in body || body instanceof ReadableStream)
   )
     return 'never';
-  return repeatableMethods.has(methodOf(request)) || new Headers(request.headers).has('idempotency-key')
-    ? 'always'
-    : 'after-429';
+  return isRepeatable(methodOf(request), request.headers) ? 'always' : 'after-429';
 }

@@ -1,5 +1,6 @@
 /** The errors that this SDK throws, besides TypeError for wrong options. */
-import type { AuditProblem, AuditProblemCode } from './audit/problems.ts';
+import type { Finding, FindingCode } from './audit/findings.ts';
+import { plainText } from './plain-text.ts';
 
 export interface ApiErrorOptions {
   readonly requestId?: string | undefined;
@@ -95,7 +96,8 @@ export class WebhookError extends Error {
 
 /** An audit export is not intact. */
 export class AuditExportError extends Error {
-  readonly code: AuditProblemCode;
+  /** `countersign audit verify` uses the same codes. */
+  readonly code: FindingCode;
   /** The number of the line, from 1; undefined when the problem concerns the export as a whole. */
   readonly line: number | undefined;
   readonly organizationId: string | undefined;
@@ -107,13 +109,15 @@ export class AuditExportError extends Error {
   readonly events: number;
 
   constructor(
-    { code, message, organizationId, sequence, eventId }: AuditProblem,
+    { code, problem, organizationId, sequence, eventId }: Finding,
     {
       line,
       chains,
       events,
     }: { readonly line?: number | undefined; readonly chains: number; readonly events: number },
   ) {
+    // The sentence may name a field of the file.
+    const message = plainText(problem);
     super(line === undefined ? message : `line ${line}: ${message}`);
     this.name = 'AuditExportError';
     this.code = code;

@@ -1,9 +1,9 @@
 /** Reads answers of a server that may be faulty: bounded size, JSON only, and errors with the reason that the server gives. */
 import { ApiError, ConnectionError } from './errors.ts';
+import { plainText } from './plain-text.ts';
 
 const maxJsonBytes = 16 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
-const maxTextInMessage = 500;
 
 /** The JSON of an answer, undefined for an empty one. */
 export async function readJson(response: Response, maxBytes = maxJsonBytes): Promise<unknown> {
@@ -14,7 +14,7 @@ export async function readJson(response: Response, maxBytes = maxJsonBytes): Pro
   } catch (cause) {
     throw new ConnectionError(
       'invalid_response',
-      `${originOf(response)} sent no JSON (${plain(response.headers.get('content-type') ?? 'no type')}); is it the address of Countersign?`,
+      `${originOf(response)} sent no JSON (${plainText(response.headers.get('content-type') ?? 'no type')}); is it the address of Countersign?`,
       cause,
     );
   }
@@ -41,18 +41,38 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   }
 }
 
+/** An error of the server as it was sent: any text may be in it. */
+export interface Refusal {
+  readonly status: number;
+  /** The code of the API, or the OAuth error of the token endpoint. Absent when a proxy answered, or a server that is not ours. */
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly details: unknown;
+  readonly requestId: string | undefined;
+}
+
 /** The server's error in either of its two forms. A proxy may send neither. */
-export async function readError(response: Response): Promise<ApiError> {
+export async function readRefusal(response: Response): Promise<Refusal> {
   const answer = await readJson(response, maxErrorBytes).catch(() => undefined);
   const { code, message, details, error, error_description } = (
     typeof answer === 'object' && answer !== null ? answer : {}
   ) as Readonly<Record<string, unknown>>;
-  const requestId = response.headers.get('x-request-id');
+  return {
+    status: response.status,
+    code: textOf(code) ?? textOf(error),
+    message: textOf(message) ?? textOf(error_description),
+    details,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+  };
+}
+
+export async function readError(response: Response): Promise<ApiError> {
+  const { status, code, message, details, requestId } = await readRefusal(response);
   return new ApiError(
-    response.status,
-    textOf(code) ?? textOf(error) ?? `HTTP_${response.status}`,
-    textOf(message) ?? textOf(error_description) ?? 'the server gives no reason',
-    { requestId: requestId === null ? undefined : plain(requestId), details },
+    status,
+    plainText(code ?? `HTTP_${status}`),
+    plainText(message ?? 'the server gives no reason'),
+    { requestId: requestId === undefined ? undefined : plainText(requestId), details },
   );
 }
 
@@ -61,7 +81,7 @@ export const redirectOf = (response: Response): ConnectionError | undefined =>
   response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
     ? new ConnectionError(
         'invalid_response',
-        `${originOf(response)} answers with a redirect (${plain(response.headers.get('location') ?? 'hidden')}), which is not followed: use the address that it leads to`,
+        `${originOf(response)} answers with a redirect (${plainText(response.headers.get('location') ?? 'hidden')}), which is not followed: use the address that it leads to`,
       )
     : undefined;
 
@@ -72,8 +92,4 @@ export const originOf = ({ url }: Response): string =>
   URL.canParse(url) ? new URL(url).origin : 'the server';
 
 const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? plain(value) : undefined;
-
-/** Messages end up in terminals and logs: no control characters, and not too long. */
-const plain = (text: string): string =>
-  text.slice(0, maxTextInMessage).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+  typeof value === 'string' && value !== '' ? value : undefined;

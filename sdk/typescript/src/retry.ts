@@ -32,6 +32,12 @@ export type Outcome<T> = { readonly result: T; readonly refused?: Response } | {
 
 export type Retry = <T>(attempt: Attempt, send: Send<T>) => Promise<T>;
 
+const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+
+/** Whether it does no harm that the work of a request is done twice. */
+export const isRepeatable = (method: string, headers?: RequestInit['headers']): boolean =>
+  repeatableMethods.has(method) || new Headers(headers).has('idempotency-key');
+
 const defaults = { attempts: 4, maxWaitSeconds: 65, timeoutSeconds: 30 };
 const firstBackoffMs = 250;
 const longestBackoffMs = 8_000;
@@ -47,7 +53,7 @@ export function createRetry(platform: Platform, options: RetryOptions = {}): Ret
       const { refused } = sent;
       if ('result' in sent && !refused) return sent.result;
       const mayRepeat = repeat === 'always' || (repeat === 'after-429' && refused?.status === 429);
-      const asked = refused && waitAskedFor(refused.headers, platform.now());
+      const asked = refused && waitOf(refused.headers, platform.now());
       const waitMs = asked ?? backoffMs(attempt, platform.random());
       if (!mayRepeat || attempt >= attempts || waitedMs + waitMs > maxWaitSeconds * 1000) {
         if ('result' in sent) return sent.result;
@@ -120,7 +126,7 @@ const backoffMs = (attempt: number, random: number): number =>
   Math.min(longestBackoffMs, firstBackoffMs * 2 ** (attempt - 1)) * (0.5 + random / 2);
 
 /** Milliseconds, from Retry-After (seconds or a date) or X-RateLimit-Reset (a time in seconds). */
-function waitAskedFor(headers: Headers, now: number): number | undefined {
+export function waitOf(headers: Headers, now: number): number | undefined {
   const retryAfter = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,12}$/.test(retryAfter)) return Number(retryAfter) * 1000;
   const date = /^[A-Z][a-z]{2,8}, /.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;

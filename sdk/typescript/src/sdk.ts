@@ -1,6 +1,6 @@
 /** The public interface of `@countersign/sdk`. */
 export type { Api, CallOptions, Input, Output } from './api.ts';
-export type { AuditProblemCode } from './audit/problems.ts';
+export type { FindingCode as AuditProblemCode } from './audit/findings.ts';
 export { readLines } from './audit/read-lines.ts';
 export {
   type AuditCheckpoint,

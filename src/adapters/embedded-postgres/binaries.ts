@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, cp, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../kernel/package-root.ts';
 import { type Account, canEnter, permits, sharedFolder } from './account.ts';
 import { codeOf } from './errors.ts';
 import { moveIntoPlace, removeStale, stagingName } from './staging.ts';
@@ -45,11 +46,10 @@ function findPackage(): string {
 
 /** The start of a sentence. A checkout has all packages in its lockfile; an installed Countersign gets one beside itself. */
 function wayToInstall(name: string): string {
-  const root = new URL('../../../', import.meta.url);
-  const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
   const version: string | undefined = optionalDependencies[name];
   if (version === undefined) return 'There is none for this platform: use';
-  return existsSync(new URL('src', root))
+  return existsSync(new URL('src', packageRoot))
     ? 'Run `npm ci` without --omit=optional, or use'
     : `Run \`npm install ${name}@${version}\`, or use`;
 }

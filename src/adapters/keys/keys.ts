@@ -18,12 +18,13 @@ import type {
   Claims,
   PublicKey,
   ReadAttestation,
-  ReadStatement,
   Signer,
   SignerOptions,
 } from '../../kernel/ports/signer.ts';
 import { algorithmOf, createJwsSigner, encodeHeader, signingAlgorithms } from './algorithms.ts';
 import { createSeals } from './seals.ts';
+
+export { createStatementReader } from '../../../sdk/typescript/src/audit/statement-reader.ts';
 
 const algorithmNames = signingAlgorithms.map(({ name }) => name);
 
@@ -76,28 +77,6 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
     attest: (text, header) => signJws(encodeHeader({ alg: algorithm.name, ...header }), text),
     publicKeys: () => publicKeys,
     ...createSeals(privateKey),
-  };
-}
-
-export function createStatementReader(): ReadStatement {
-  const verifyingKeyOf = createKeyImporter();
-  return async (statement, typ, keys) => {
-    try {
-      if (!isCanonical(statement)) return undefined;
-      const { payload, protectedHeader } = await compactVerify(
-        statement,
-        ({ kid, alg }) => {
-          const key = keys.find((candidate) => candidate.kid === kid);
-          if (!key || alg !== algorithmOf(key).name) throw new Error('not a key of ours');
-          return verifyingKeyOf(key);
-        },
-        { algorithms: algorithmNames },
-      );
-      if (protectedHeader.typ !== typ) return undefined;
-      return JSON.parse(Buffer.from(payload).toString());
-    } catch {
-      return undefined;
-    }
   };
 }
 

@@ -26,11 +26,12 @@ import {
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Span, SpanOptions, Tracer } from '../../kernel/observability/tracing.ts';
+import { packageRoot } from '../../kernel/package-root.ts';
 import { createExporter } from './exporter.ts';
 import { createSampler } from './sampler.ts';
 import type { TracingSettings } from './settings.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 const propagator = new W3CTraceContextPropagator();

@@ -2,6 +2,8 @@
  * An authenticated connection to a running server, for the commands that are its clients. Renews its token, waits where the server
  * says how long, and turns refusals into one line with the field and the request id.
  */
+import { withQuery } from '../../../sdk/typescript/src/request-path.ts';
+import { isRepeatable, waitOf } from '../../../sdk/typescript/src/retry.ts';
 import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
 import { type Access, type AccountOptions, accessOf, accountFrom } from './account.ts';
@@ -45,7 +47,7 @@ export function connect(io: Io, options: AccountOptions): Connection {
       // For each attempt: a wait between two of them may be longer.
       const signal = call.signal ?? (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs));
       const init = initOf(method, access, { ...call, ...(signal && { signal }) });
-      const response = await send(addressOf(access.base, path, call.query), init);
+      const response = await send(withQuery(`${access.base}${path}`, call.query ?? {}), init);
       if (response.ok) return response;
       if (response.status === 401 && access.remedy === undefined && !renewed) {
         renewed = true;
@@ -53,7 +55,7 @@ export function connect(io: Io, options: AccountOptions): Connection {
         await response.body?.cancel();
         continue;
       }
-      const wait = mayRepeat(method, init, response) ? waitOf(response) : undefined;
+      const wait = mayRepeat(method, init, response) ? secondsUntil(response) : undefined;
       if (wait === undefined || attempt >= attempts)
         throw await refusalOf(response, response.status === 401 ? access.remedy : '');
       await response.body?.cancel();
@@ -72,14 +74,6 @@ export function connect(io: Io, options: AccountOptions): Connection {
   };
 }
 
-function addressOf(base: string, path: string, query: CallOptions['query'] = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
-  );
-  const search = new URLSearchParams(given).toString();
-  return `${base}${path}${search && `?${search}`}`;
-}
-
 function initOf(method: string, access: Access, { body, headers, signal }: CallOptions): RequestInit {
   const isForm = body instanceof URLSearchParams;
   return {
@@ -95,19 +89,13 @@ function initOf(method: string, access: Access, { body, headers, signal }: CallO
 }
 
 /** A request with 429 was not executed. One with 503 may have been: a second one must change nothing more. */
-function mayRepeat(method: string, { headers }: RequestInit, { status }: Response): boolean {
-  if (status === 429) return true;
-  return (
-    status === 503 && (/^(GET|HEAD|PUT|DELETE)$/.test(method) || new Headers(headers).has('idempotency-key'))
-  );
-}
+const mayRepeat = (method: string, { headers }: RequestInit, { status }: Response): boolean =>
+  status === 429 || (status === 503 && isRepeatable(method, headers));
 
 /** Seconds until the request may be sent again; undefined when trying again is of no use. */
-function waitOf({ headers }: Response): number | undefined {
-  const text = headers.get('retry-after') ?? '';
+function secondsUntil({ headers }: Response): number | undefined {
   // A date is one of the server's clock, which may differ from ours.
   const now = Date.parse(headers.get('date') ?? '') || Date.now();
-  const given = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1_000;
-  const seconds = Math.max(1, Math.ceil(given || 1));
+  const seconds = Math.max(1, Math.ceil((waitOf(headers, now) ?? 0) / 1_000));
   return seconds > longestWaitSeconds ? undefined : seconds;
 }

@@ -1,4 +1,5 @@
 /** Requests to a server that may be anyone's, and its refusals as one line with the field and the request id. */
+import { readRefusal } from '../../../sdk/typescript/src/response.ts';
 import { CommandError, type ExitCode, exitCodes } from '../command-error.ts';
 import { quoted } from '../terminal.ts';
 
@@ -16,8 +17,6 @@ export class ApiError extends CommandError {
   }
 }
 
-/** Several times the size of our largest refusal. */
-const maxRefusalBytes = 64 * 1024;
 /** Several times the size of our largest page. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
@@ -82,16 +81,15 @@ export async function readJson(response: Response): Promise<unknown> {
 export async function refusalOf(response: Response, remedy = ''): Promise<ApiError> {
   const { origin } = new URL(response.url);
   const { status } = response;
-  const answer = await readRefusal(response);
-  if (answer === undefined)
+  const { details, requestId, ...refusal } = await readRefusal(response);
+  if (refusal.code === undefined)
     return new ApiError(status, 'UNKNOWN', `${origin} answered ${status} ${notOurs(response)}`, undefined);
-  const code = quoted(answer.code ?? answer.error ?? 'UNKNOWN');
-  const reason = quoted(answer.message ?? answer.error_description ?? 'no reason was given');
-  const requestId = response.headers.get('x-request-id');
+  const code = quoted(refusal.code);
+  const reason = quoted(refusal.message ?? 'no reason was given');
   const suffix = requestId ? ` (request ${quoted(requestId)})` : '';
   const again = status === 429 ? retryTime(response) : '';
   const message = `${origin} answered ${status} ${code}: ${reason}${suffix}${again}${remedy}`;
-  return new ApiError(status, code, message, answer.details);
+  return new ApiError(status, code, message, details);
 }
 
 const daySeconds = 86_400;
@@ -117,16 +115,6 @@ function whereTo(location: string, from: string): string {
   return target && /^https?:$/.test(target.protocol) && target.origin !== new URL(from).origin
     ? `${target.origin}; use that address`
     : `${quoted(location)}; is it the address of Countersign?`;
-}
-
-async function readRefusal(response: Response): Promise<Record<string, unknown> | undefined> {
-  try {
-    const answer = JSON.parse((await readBody(response, maxRefusalBytes)).toString());
-    const isOurs = typeof (answer?.code ?? answer?.error) === 'string';
-    return isOurs ? answer : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function exitCodeOf(status: number): ExitCode {

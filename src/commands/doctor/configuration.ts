@@ -6,10 +6,11 @@ import { describePublicKey } from '../../adapters/keys/keys.ts';
 import { ConfigProblems, hasOpenMetrics, loadConfig, loadVariable } from '../../kernel/config/config.ts';
 import { keysMatch } from '../../kernel/config/keypair.ts';
 import { createLog } from '../../kernel/observability/log.ts';
+import { packageRoot } from '../../kernel/package-root.ts';
 import { quoted } from '../terminal.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
-const shippedPolicies = fileURLToPath(new URL('../../../policies/', import.meta.url));
+const shippedPolicies = fileURLToPath(new URL('policies/', packageRoot));
 
 export const configurationCheck: Check = {
   name: 'configuration',

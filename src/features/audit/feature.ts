@@ -6,6 +6,7 @@
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 
+import type { KeyRow } from '../../../sdk/typescript/src/audit/trusted-keys.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
@@ -18,7 +19,6 @@ import { takeSnapshot } from './chain/evidence-store.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { findFirstUse, readKeys } from './chain/keys/keys-store.ts';
-import type { KeyRow } from './chain/keys/trusted-keys.ts';
 import { createTreeLeaves } from './chain/leaves/tree-leaves.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import type { TreeHeadRow } from './chain/statements.ts';

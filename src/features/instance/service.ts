@@ -1,8 +1,8 @@
 /** What runs here: keys, versions and settings, without secrets. */
 
+import type { KeyRow } from '../../../sdk/typescript/src/audit/trusted-keys.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import type { KeyRow } from '../audit/chain/keys/trusted-keys.ts';
 import type { InstanceDeps } from './feature.ts';
 import type { InstanceState } from './schema.ts';
 

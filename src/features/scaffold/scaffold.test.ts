@@ -62,7 +62,8 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.equal(headers['content-disposition'], 'attachment; filename="resume.screener-1+eu-scaffold.zip"');
     assert.equal(headers['cache-control'], 'no-store');
     assert.ok(files['package.json']?.includes('"jose"'));
-    assert.ok(bytes.length < 100_000);
+    // Half of it is the SDK.
+    assert.ok(bytes.length < 110_000, `${bytes.length} bytes`);
   });
 
   for (const language of languages) {

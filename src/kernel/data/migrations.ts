@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../observability/log.ts';
+import { packageRoot } from '../package-root.ts';
 import type { Db, Tx } from './db.ts';
 import { lockGlobal } from './locks.ts';
 import { raw, sql } from './sql.ts';
@@ -17,7 +18,7 @@ export interface Migration {
   readonly checksum: string;
 }
 
-const folder = new URL('../../../migrations/', import.meta.url);
+const folder = new URL('migrations/', packageRoot);
 
 export function readMigrations(from: URL = folder): Migration[] {
   const migrations = readdirSync(from)

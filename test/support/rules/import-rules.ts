@@ -7,12 +7,12 @@ import { importCycles } from './import-cycles.ts';
 const mayImport: Record<string, readonly string[]> = {
   contract: ['contract'],
   kernel: ['contract', 'kernel'],
-  adapters: ['contract', 'kernel', 'adapters'],
-  features: ['contract', 'kernel'],
+  adapters: ['contract', 'kernel', 'adapters', 'sdk'],
+  features: ['contract', 'kernel', 'sdk'],
   composition: ['contract', 'kernel', 'adapters', 'features', 'composition'],
   'app.ts': ['contract', 'kernel', 'adapters', 'features', 'composition'],
-  'audit-app.ts': ['kernel', 'adapters', 'features'],
-  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands'],
+  'audit-app.ts': ['kernel', 'adapters', 'features', 'sdk'],
+  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands', 'sdk'],
   'main.ts': ['kernel', 'commands'],
 };
 
@@ -22,7 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
  */
 const orders: Readonly<Record<string, readonly string[]>> = {
   'kernel/': [
-    'audience.ts clock.ts fail.ts ids.ts overloaded.ts printable-json.ts secrets.ts',
+    'audience.ts clock.ts fail.ts ids.ts overloaded.ts package-root.ts printable-json.ts secrets.ts',
     'url-problem.ts',
     'config',
     'observability',
@@ -143,7 +143,7 @@ function violationsOf(file: string, code: string): string[] {
       if (part !== 'adapters' && drivers.test(specifier)) problems.push(`imports the driver ${specifier}`);
       continue;
     }
-    const target = targetOf(file, specifier);
+    const target = targetOf(file, specifier).replace(/^\.\.\/sdk\/typescript\/src\//, 'sdk/');
     const [targetPart = '', targetFeature] = target.split('/');
     const sameFeature = part === 'features' && targetPart === 'features' && targetFeature === feature;
     const isTypeOfFeature = part === 'features' && targetPart === 'features' && isType;

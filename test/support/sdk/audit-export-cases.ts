@@ -2,9 +2,15 @@
  * The audit exports that `verifyAuditExport` of all SDKs must accept or refuse: real exports of a server, as they are and with
  * deliberate changes. Each changed export names the code of the finding that `countersign audit verify` reports.
  */
+
+import type {
+  CheckpointLine,
+  EndLine,
+  KeyLine,
+  LinkLine,
+} from '../../../sdk/typescript/src/audit/export-lines.ts';
 import { leafHash } from '../../../src/features/audit/chain/merkle.ts';
 import { checkpointText } from '../../../src/features/audit/chain/statements.ts';
-import type { CheckpointLine, EndLine, KeyLine, LinkLine } from '../../../src/features/audit/export/lines.ts';
 import {
   type AuditExportCase,
   createExportChanges,

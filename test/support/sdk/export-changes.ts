@@ -1,7 +1,7 @@
 /** Changes to a real audit export, as an attacker would make them. */
 import { generateKeyPairSync, sign } from 'node:crypto';
+import type { ExportLine, LinkLine } from '../../../sdk/typescript/src/audit/export-lines.ts';
 import { eventHash, firstHash, linkHash, linkRecord } from '../../../src/features/audit/chain/hashes.ts';
-import type { ExportLine, LinkLine } from '../../../src/features/audit/export/lines.ts';
 import type { FindingCode } from '../../../src/features/audit/findings.ts';
 
 interface Jwks {

@@ -1,96 +1,95 @@
-/** The hashes of the audit chain: SHA-256, written as lower-case hexadecimal. The server's decisions 006 and 014 have the formulas. */
-
-const encoder = new TextEncoder();
-const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-export const sha256 = (text: string): Promise<string> => digest(encoder.encode(text));
-
-async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  let text = '';
-  for (const byte of hash) text += digits[byte];
-  return text;
-}
+/**
+ * The hashes of the chain. All are SHA-256 over UTF-8 text, written as lower-case hexadecimal. The server's decision 006 has the
+ * formulas.
+ */
+import { sha256 } from './sha256.ts';
 
 /** The part of an event that is hashed. */
 export interface EventText {
   readonly canonical: string;
+  /** The transaction that appended the event. */
   readonly appendedIn: string;
+  /** In hexadecimal; empty when the row has none. */
   readonly seal: string;
 }
 
-/** The previous hash of a chain's first link. */
-export const firstHash = (organizationId: string): Promise<string> =>
-  sha256(`countersign audit chain of ${organizationId}`);
-
-export const eventHash = ({ appendedIn, seal, canonical }: EventText): Promise<string> =>
-  sha256(`${appendedIn} ${seal} ${canonical}`);
-
-export interface LinkFields {
+export interface Link {
   readonly sequence: number;
   readonly eventId: string;
   /** With microseconds. */
   readonly time: string;
   readonly eventHash: string;
+  readonly hash: string;
+  readonly linkedOn: string;
 }
 
-/** Sequence (16 digits), event id (32), microseconds since 2000 (16), hash of the event (64). */
-export const linkHash = (
-  previous: string,
-  { sequence, eventId, time, eventHash }: LinkFields,
-): Promise<string> =>
-  sha256(
-    previous + hex(sequence) + eventId.replaceAll('-', '') + hex(microsecondsSince2000(time)) + eventHash,
-  );
+/** The previous hash of a chain's first link. */
+export const firstHash = (organizationId: string): string =>
+  sha256(`countersign audit chain of ${organizationId}`);
+
+export const eventHash = (event: EventText): string => sha256(eventText(event));
+
+/** The columns that the canonical text does not have come first. */
+export const eventText = ({ appendedIn, seal, canonical }: EventText): string =>
+  `${appendedIn} ${seal} ${canonical}`;
+
+/**
+ * A link as 128 hexadecimal digits: sequence (16), event id (32), time in microseconds since 2000 (16), hash of the event
+ * (64). A segment stores it without the sequence.
+ */
+export const linkRecord = ({ sequence, eventId, time, eventHash }: Omit<Link, 'hash' | 'linkedOn'>): string =>
+  recordAt(sequence, storedRecord(eventId, time, eventHash));
+
+/** The part of a record that a segment stores. */
+export const storedRecord = (eventId: string, time: string, eventHash: string): string =>
+  digitsOf(eventId) + hex(microsecondsSince2000(time)) + eventHash;
+
+/** The record of a link from the part that a segment stores. */
+export const recordAt = (sequence: number, stored: string): string => hex(sequence) + stored;
+
+export const linkHash = (previous: string, record: string): string => sha256(previous + record);
+
+/** In milliseconds since 1970. */
+export const timeIn = (record: string): number => millisecondsOf(record.slice(48, 64));
+export const eventHashIn = (record: string): string => record.slice(64);
+export const eventIdIn = (record: string): string =>
+  record.slice(16, 48).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 const year2000 = Date.UTC(2000, 0, 1);
-const hex = (number: number): string => number.toString(16).padStart(16, '0');
-const microsecondsSince2000 = (time: string): number =>
-  (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));
 
-/** The hash of a leaf of a Merkle tree (RFC 9162 §2.1). */
-export const leafHash = (text: string): Promise<string> => {
-  const bytes = encoder.encode(text);
-  const leaf = new Uint8Array(bytes.length + 1);
-  leaf.set(bytes, 1);
-  return digest(leaf);
-};
+const uuid = /^\w{8}-\w{4}-\w{4}-\w{4}-\w{12}$/;
+/** An id without its hyphens. */
+const digitsOf = (id: string): string =>
+  uuid.test(id)
+    ? id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
+    : id.replaceAll('-', '');
 
-function nodeHash(left: string, right: string): Promise<string> {
-  const node = new Uint8Array(65);
-  node[0] = 1;
-  for (let at = 0; at < 64; at += 1)
-    node[at + 1] = Number.parseInt((left + right).slice(at * 2, at * 2 + 2), 16);
-  return digest(node);
-}
+/** In two parts, because V8 converts numbers above 32 bits slowly. */
+const hex = (number: number): string =>
+  number > 0xffffff && Number.isSafeInteger(number)
+    ? Math.floor(number / 0x1000000)
+        .toString(16)
+        .padStart(10, '0') + (number % 0x1000000).toString(16).padStart(6, '0')
+    : number.toString(16).padStart(16, '0');
 
-export interface Proof {
-  readonly leafIndex: number;
-  readonly treeSize: number;
-  readonly proof: readonly string[];
-}
-
-/** The root that an inclusion proof leads to (RFC 9162 §2.1.3.2); undefined when it does not fit the tree. */
-export async function rootFrom(
-  leaf: string,
-  { leafIndex, treeSize, proof }: Proof,
-): Promise<string | undefined> {
-  if (!Number.isInteger(leafIndex) || leafIndex < 0 || leafIndex >= treeSize) return undefined;
-  let index = leafIndex;
-  let last = treeSize - 1;
-  let root = leaf;
-  for (const sibling of proof) {
-    if (last === 0 || !/^[0-9a-f]{64}$/.test(sibling)) return undefined;
-    if (index % 2 === 1 || index === last) {
-      root = await nodeHash(sibling, root);
-      // Levels on which the node had no sibling.
-      while (index % 2 === 0 && index > 0) {
-        index = Math.floor(index / 2);
-        last = Math.floor(last / 2);
-      }
-    } else root = await nodeHash(root, sibling);
-    index = Math.floor(index / 2);
-    last = Math.floor(last / 2);
+/** Of this century: microseconds of later ones are no exact numbers. */
+const isoTime = /^20\d\d-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d\.\d{6}Z$/;
+/** Consecutive events are mostly of one second, and Date.parse costs more than the rest of a record. */
+let lastSecond = '';
+let startOfLastSecond = Number.NaN;
+function microsecondsSince2000(time: string): number {
+  if (!isoTime.test(time))
+    return (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));
+  const second = time.slice(0, 19);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    startOfLastSecond = (Date.parse(`${second}Z`) - year2000) * 1000;
   }
-  return last === 0 ? root : undefined;
+  return startOfLastSecond + Number(time.slice(20, 26));
 }
+
+/** The time of a record (16 hexadecimal digits) in milliseconds since 1970. */
+export const millisecondsOf = (time: string): number => Number.parseInt(time, 16) / 1000 + year2000;
+
+/** An ISO 8601 time with milliseconds, as SQL writes it. */
+export const withMicroseconds = (timestamp: string): string => `${timestamp.slice(0, -1)}000Z`;

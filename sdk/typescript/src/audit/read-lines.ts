@@ -1,29 +1,49 @@
-/** The lines of a download. */
+/** The lines of an export in a file or a download. */
+import { maxLineLength } from './export-lines.ts';
 
-const maxLineLength = 16 * 1024 * 1024;
+/**
+ * The lines of each chunk together. Only a line feed ends a line, with or without a carriage return: strings of JSON may contain the
+ * other line breaks of Unicode. A line that is too long is the last one: a file without line feeds must not fill the memory.
+ */
+export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<readonly string[], void> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = chunk.split('\n');
+    lines[0] = rest + lines[0];
+    rest = lines.pop() ?? '';
+    yield lines.map(withoutReturn);
+    if (rest.length > maxLineLength) {
+      yield [rest];
+      return;
+    }
+  }
+  yield [withoutReturn(rest)];
+}
 
-/** `readLines(response.body)`: for `verifyAuditExport`. Holds one line at a time. */
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
+
+/** `readLines(response.body)`: for `verifyAuditExport`. Holds the lines of a chunk at a time. */
 export async function* readLines(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<string, void> {
   if (!stream) return;
+  for await (const lines of splitLines(textOf(stream)))
+    for (const line of lines) {
+      if (line.length > maxLineLength)
+        throw new RangeError(`a line is longer than ${maxLineLength} characters`);
+      yield line;
+    }
+}
+
+/** Browsers cannot iterate over a stream. */
+async function* textOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
-  let rest = '';
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      const [first = '', ...further] = (
-        done ? decoder.decode() : decoder.decode(value, { stream: true })
-      ).split('\n');
-      rest += first;
-      for (const next of further) {
-        yield rest;
-        rest = next;
-      }
-      if (rest.length > maxLineLength)
-        throw new RangeError(`a line is longer than ${maxLineLength} characters`);
       if (done) break;
+      yield decoder.decode(value, { stream: true });
     }
-    if (rest !== '') yield rest;
+    yield decoder.decode();
   } finally {
     // The reader stopped before the end.
     reader.cancel().catch(() => {});

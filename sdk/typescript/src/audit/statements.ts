@@ -1,28 +1,109 @@
-/** The signed statements of the audit log: each is a compact JWS with its own `typ`. Trust goes back from key to key. */
-import { base64url, type CryptoKey, compactVerify, importJWK, type JWK } from 'jose';
-import { leafHash, sha256 } from './hashes.ts';
-import type { CheckpointLine, KeyLine } from './lines.ts';
+/**
+ * The signed statements: tree heads (all checkpoints of a pass), keys (which key signed before), anchors (what retention
+ * dropped), exports (which chains are in the file), and seals that keys share. Each is a compact JWS with its own `typ`.
+ * Earlier versions signed each checkpoint (the head of a chain). A checkpoint, tree head or key statement names the hash of
+ * the one before it.
+ */
+import { parsePart } from './compact-jws.ts';
+import { leafHash } from './merkle.ts';
+import { sha256 } from './sha256.ts';
 
-/** The signed part of a checkpoint. */
-export type Checkpoint = Pick<
-  CheckpointLine,
-  'organizationId' | 'number' | 'size' | 'head' | 'at' | 'previous'
->;
+export type Claims = Readonly<Record<string, unknown>>;
 
-/** All checkpoints of one moment are the leaves of a tree. */
+/** A public key as a JWK. */
+export type PublicKey = Claims & { readonly kid: string };
+
+/** The claims of a statement of that `typ` that one of these keys has signed; otherwise undefined. */
+export type ReadStatement = (
+  statement: string,
+  typ: string,
+  keys: readonly PublicKey[],
+) => Promise<Claims | undefined>;
+
+export const statementTypes = {
+  checkpoint: 'audit-checkpoint+jwt',
+  treeHead: 'audit-tree-head+jwt',
+  key: 'audit-key+jwt',
+  anchor: 'audit-anchor+jwt',
+  export: 'audit-export+jwt',
+  sharedSeal: 'audit-seal+jwt',
+} as const;
+
+export interface Checkpoint {
+  readonly organizationId: string;
+  /** 1, 2, … in each organization. */
+  readonly number: number;
+  /** The sequence of the newest link that it covers. */
+  readonly size: number;
+  readonly head: string;
+  readonly at: string;
+  /** The hash of the checkpoint before (see `checkpointHash`); null in the first. */
+  readonly previous: string | null;
+}
+
+/** All checkpoints of a pass. */
 export interface TreeHead {
   readonly number: number;
   readonly at: string;
+  /** How many checkpoints are the leaves. */
   readonly size: number;
   readonly root: string;
+  /** The hash of the text of the tree head before; null in the first. */
+  readonly previous: string | null;
 }
 
-/** Retention dropped the events through a day, and the links through a checkpoint. */
+/** A tree head as stored. */
+export interface TreeHeadRow extends TreeHead {
+  readonly keyId: string;
+  readonly signed: string;
+}
+
+/** The place of a checkpoint in the tree of its tree head. */
+export interface Inclusion {
+  /** The number of the tree head. */
+  readonly treeHead: number;
+  readonly treeSize: number;
+  readonly leafIndex: number;
+  readonly proof: readonly string[];
+}
+
+/** The current signing key and the one before it. */
+export interface KeyStatement {
+  readonly number: number;
+  readonly key: PublicKey;
+  readonly at: string;
+  readonly previous: { readonly hash: string; readonly key: PublicKey } | null;
+  /** The ids of the keys whose seals this one could check when it joined. Absent in statements of earlier versions. */
+  readonly sealsOf?: readonly string[];
+}
+
+/** A checkpoint as stored. */
+export interface CheckpointRow extends Checkpoint {
+  readonly keyId: string;
+  /** The signed text: of the tree head that covers it, or, without an inclusion, of the checkpoint itself. */
+  readonly signed: string;
+  readonly inclusion?: Inclusion | null;
+}
+
+/** An anchor as stored. */
+export interface AnchorRow {
+  readonly number: number;
+  readonly at: string;
+  readonly signed: string;
+}
+
+/** Retention dropped the events through a day, and the links and checkpoints through a checkpoint. */
 export interface Anchor {
   readonly organizationId: string;
   readonly number: number;
   readonly at: string;
   readonly droppedThrough: string;
+  /**
+   * The highest number of a tree head, of all organizations, that retention has dropped; 0 before the first. Absent in anchors of
+   * earlier versions.
+   */
+  readonly droppedTreeHead?: number;
+  /** The last dropped checkpoint: the chain continues from it. Zero and the first hash when none was dropped. */
   readonly checkpoint: {
     readonly number: number;
     readonly size: number;
@@ -31,154 +112,68 @@ export interface Anchor {
   };
 }
 
-/** The signed end of an export. */
+/** The manifest of an export; manifest.ts computes it. */
 export interface ExportStatement {
-  /** When the export began. */
+  /** When the export began: all events linked by then are in it. */
   readonly at: string;
-  /** The only organization; null when the export has all. */
+  /** The only organization of the export; null when it has all, so that one cannot be presented as the other. */
   readonly organizationId: string | null;
   readonly chains: number;
   readonly events: number;
+  /** The hash over all chains. */
   readonly contents: string;
 }
 
-interface KeyStatement {
-  readonly number: number;
-  readonly key: JWK;
+/** With this the recipient can check the seals of the signing key. */
+export interface SharedSeal {
+  /** The id of the key that can open it. */
+  readonly recipient: string;
   readonly at: string;
-  readonly previous: { readonly hash: string; readonly key: JWK } | null;
+  /** The seal key as a JWE. */
+  readonly sealKey: string;
 }
 
-interface Statements {
-  readonly 'audit-checkpoint+jwt': Checkpoint;
-  readonly 'audit-tree-head+jwt': TreeHead;
-  readonly 'audit-key+jwt': KeyStatement;
-  readonly 'audit-anchor+jwt': Anchor;
-  readonly 'audit-export+jwt': ExportStatement;
+export interface Statements {
+  readonly checkpoint: Checkpoint;
+  readonly treeHead: TreeHead;
+  readonly key: KeyStatement;
+  readonly anchor: Anchor;
+  readonly export: ExportStatement;
+  readonly sharedSeal: SharedSeal;
 }
 
-/** The claims, if a trusted key has signed them as this type. */
-export type ReadSigned = <Type extends keyof Statements>(
-  type: Type,
-  text: string,
-) => Promise<Statements[Type] | undefined>;
-
-export interface TrustedKeys {
-  readonly read: ReadSigned;
-  trust(key: JWK): void;
-}
-
-/** A key is used with its own algorithm only; `alg` of the statement does not choose it. */
-function algorithmOf({ kty, crv }: JWK): string {
-  if (kty === 'RSA') return 'RS256';
-  if (kty === 'EC' && crv === 'P-256') return 'ES256';
-  if (kty === 'OKP' && crv === 'Ed25519') return 'EdDSA';
-  throw new Error('not a key for RS256, ES256 or EdDSA');
-}
-
-/** Chains that grew in the same pass share a tree head: it is verified once. Their texts take a few megabytes. */
-const maxRemembered = 10_000;
-
-export function createTrustedKeys(roots: readonly JWK[]): TrustedKeys {
-  const keys = new Map<string | undefined, JWK>();
-  const imported = new Map<JWK, Promise<CryptoKey | Uint8Array>>();
-  const trust = (key: JWK) => void keys.set(key.kid, key);
-  for (const root of roots) trust(root);
-
-  const importOnce = (key: JWK) => {
-    const known = imported.get(key) ?? importJWK(key, algorithmOf(key));
-    imported.set(key, known);
-    return known;
-  };
-
-  const treeHeads = new Map<string, unknown>();
-
-  return {
-    trust,
-    async read(type, text) {
-      const known = type === 'audit-tree-head+jwt' ? treeHeads.get(text) : undefined;
-      if (known) return known as Statements[typeof type];
-      try {
-        if (!isCanonical(text)) return undefined;
-        const { payload, protectedHeader } = await compactVerify(
-          text,
-          ({ kid, alg }) => {
-            const key = typeof kid === 'string' ? keys.get(kid) : undefined;
-            if (!key || alg !== algorithmOf(key)) throw new Error('not a trusted key');
-            return importOnce(key);
-          },
-          { algorithms: ['RS256', 'ES256', 'EdDSA'] },
-        );
-        if (protectedHeader.typ !== type) return undefined;
-        const claims = parseBytes(payload);
-        if (treeHeads.size === maxRemembered) treeHeads.clear();
-        if (type === 'audit-tree-head+jwt') treeHeads.set(text, claims);
-        return claims;
-      } catch {
-        return undefined;
-      }
-    },
-  };
-}
-
-/** The same signature has several spellings in base64url. Only one is accepted. */
-function isCanonical(text: string): boolean {
-  const signature = text.slice(text.lastIndexOf('.') + 1);
-  return base64url.encode(base64url.decode(signature)) === signature;
-}
-
-const parseBytes = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes));
-
-/** The claims without a check of the signature: for a statement whose hash a signed successor names. */
-export function unverifiedClaims<Type extends keyof Statements>(
-  _type: Type,
-  text: string,
-): Statements[Type] | undefined {
-  const claims = parsePart(text, 1);
-  return typeof claims === 'object' && claims !== null ? (claims as Statements[Type]) : undefined;
-}
-
-export const keyIdOf = (text: string): unknown => (parsePart(text, 0) as { kid?: unknown } | null)?.kid;
-
-function parsePart(text: string, part: number): unknown {
-  try {
-    return parseBytes(base64url.decode(text.split('.')[part] ?? ''));
-  } catch {
-    return undefined;
-  }
-}
+export const statementHash = sha256;
 
 /** The leaf of a checkpoint in a tree: canonical JSON (RFC 8785). */
-const checkpointText = ({ at, head, number, organizationId, previous, size }: Checkpoint): string =>
+export const checkpointText = ({ at, head, number, organizationId, previous, size }: Checkpoint): string =>
   JSON.stringify({ at, head, number, organizationId, previous, size });
 
-export const checkpointLeaf = (checkpoint: Checkpoint): Promise<string> =>
-  leafHash(checkpointText(checkpoint));
-
 /** The next checkpoint names it as `previous`. */
-export const checkpointHash = (line: CheckpointLine): Promise<string> =>
-  line.inclusion ? checkpointLeaf(line) : sha256(line.signed);
+export const checkpointHash = (row: CheckpointRow): string =>
+  row.inclusion ? leafHash(checkpointText(row)) : statementHash(row.signed);
 
-/** Adds the earlier keys to the trusted ones: the statement of each key names the key before it. Returns the problem. */
-export async function trustEarlierKeys(
-  { read, trust }: TrustedKeys,
-  lines: readonly KeyLine[],
-): Promise<{ code: KeyProblem; number?: number } | undefined> {
-  let expected: { number: number; hash: string | null } | undefined;
-  for (const line of lines) {
-    const { number } = line;
-    const statement = await read('audit-key+jwt', line.signed);
-    if (!statement) return { code: 'KEY_NOT_TRUSTED', number };
-    if (expected && (number !== expected.number || (await sha256(line.signed)) !== expected.hash))
-      return { code: 'KEY_NOT_NAMED', number };
-    const { previous } = statement;
-    const matches =
-      statement.number === number && statement.key.kid === line.keyId && statement.at === line.at;
-    if (!matches || (previous === null) !== (number === 1)) return { code: 'KEY_ROW_DIFFERS', number };
-    if (previous) trust(previous.key);
-    expected = { number: number - 1, hash: previous?.hash ?? null };
-  }
-  return expected?.number === 0 ? undefined : { code: 'FIRST_KEY_MISSING' };
+/** The same for an entry of GET /audit/checkpoints. */
+export const entryHash = ({ signed, inclusion }: CheckpointEntry): string =>
+  inclusion ? leafHash(inclusion.checkpoint) : statementHash(signed);
+
+export interface CheckpointEntry {
+  readonly signed: string;
+  readonly inclusion?: { readonly checkpoint: string } | null | undefined;
 }
 
-type KeyProblem = 'KEY_NOT_TRUSTED' | 'KEY_NOT_NAMED' | 'KEY_ROW_DIFFERS' | 'FIRST_KEY_MISSING';
+/** Undefined unless one of these keys has signed it. */
+export const readSigned = async <K extends keyof Statements>(
+  read: ReadStatement,
+  kind: K,
+  text: string,
+  keys: readonly PublicKey[],
+): Promise<Statements[K] | undefined> =>
+  (await read(text, statementTypes[kind], keys)) as unknown as Statements[K] | undefined;
+
+/** The claims without a check of the signature: for a statement whose hash a signed successor names. */
+export const unverifiedClaims = <K extends keyof Statements>(
+  _kind: K,
+  text: string,
+): Statements[K] | undefined => parsePart(text, 1) as Statements[K] | undefined;
+
+export const keyIdOf = (text: string): string | undefined => parsePart(text, 0)?.kid as string | undefined;

@@ -1,5 +1,6 @@
 /** The operations of the API, as openapi.json describes them. The file is generated from the route table and part of the package. */
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../../kernel/package-root.ts';
 
 export interface Schema {
   readonly $ref?: string;
@@ -61,9 +62,7 @@ const apiPrefix = '/api/v1';
 
 /** Only the commands that are made of it read it: it has a size of 700 kB. */
 export const loadOperations = (): Operation[] =>
-  operationsOf(
-    JSON.parse(readFileSync(new URL('../../../../openapi.json', import.meta.url), 'utf8')) as Document,
-  );
+  operationsOf(JSON.parse(readFileSync(new URL('openapi.json', packageRoot), 'utf8')) as Document);
 
 export const operationsOf = (document: Document): Operation[] =>
   Object.entries(document.paths)

@@ -1,6 +1,7 @@
 /** A run against a server: its id, which the audit log shows, its calls, and the client that makes them. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../../kernel/package-root.ts';
 import type { Io } from '../../io.ts';
 import { type Account, type AccountOptions, accountFrom } from '../account.ts';
 import { connect } from '../connection.ts';
@@ -20,7 +21,7 @@ export async function openSession(
   options: AccountOptions,
   command: 'apply' | 'export',
 ): Promise<Session> {
-  const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
   const run = randomUUID();
   const userAgent = `countersign-${command}/${version} (run ${run})`;
   const callerId = await callerOf(accountFrom(io, options));

@@ -4,6 +4,7 @@ import { createPublicKey } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { after, describe, it } from 'node:test';
+import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import {
   createDatabase,
   createEmptyDatabase,
@@ -20,7 +21,6 @@ import { loadConfig } from '../../../kernel/config/config.ts';
 import { migrate, readMigrations } from '../../../kernel/data/migrations.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
 import { createMetrics } from '../../../kernel/observability/metrics.ts';
-import { verifyExport } from '../verify/offline.ts';
 
 const folder = new URL('../../../../test/fixtures/audit-checkpoints/', import.meta.url);
 const textOf = (file: string) => readFileSync(new URL(file, folder), 'utf8');

@@ -1,50 +1,13 @@
-/**
- * The signed statements: tree heads (all checkpoints of a pass), keys (which key signed before), anchors (what retention
- * dropped), exports (which chains are in the file), and seals that keys share. Each is a compact JWS with its own `typ`.
- * Earlier versions signed each checkpoint (the head of a chain). A checkpoint, tree head or key statement names the hash of
- * the one before it.
- */
-import type { Claims, PublicKey, ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
-import { sha256 } from './hashes.ts';
-import { leafHash } from './merkle.ts';
+/** The signed statements of the chain, and how the server makes them. */
+import {
+  type Checkpoint,
+  type Statements,
+  statementTypes,
+  type TreeHeadRow,
+} from '../../../../sdk/typescript/src/audit/statements.ts';
+import type { Claims, Signer } from '../../../kernel/ports/signer.ts';
 
-export const statementTypes = {
-  checkpoint: 'audit-checkpoint+jwt',
-  treeHead: 'audit-tree-head+jwt',
-  key: 'audit-key+jwt',
-  anchor: 'audit-anchor+jwt',
-  export: 'audit-export+jwt',
-  sharedSeal: 'audit-seal+jwt',
-} as const;
-
-export interface Checkpoint {
-  readonly organizationId: string;
-  /** 1, 2, … in each organization. */
-  readonly number: number;
-  /** The sequence of the newest link that it covers. */
-  readonly size: number;
-  readonly head: string;
-  readonly at: string;
-  /** The hash of the checkpoint before (see `checkpointHash`); null in the first. */
-  readonly previous: string | null;
-}
-
-/** All checkpoints of a pass. */
-export interface TreeHead {
-  readonly number: number;
-  readonly at: string;
-  /** How many checkpoints are the leaves. */
-  readonly size: number;
-  readonly root: string;
-  /** The hash of the text of the tree head before; null in the first. */
-  readonly previous: string | null;
-}
-
-/** A tree head as stored. */
-export interface TreeHeadRow extends TreeHead {
-  readonly keyId: string;
-  readonly signed: string;
-}
+export * from '../../../../sdk/typescript/src/audit/statements.ts';
 
 /** A checkpoint in a tree. */
 export interface Leaf<T extends Checkpoint> {
@@ -61,96 +24,6 @@ export interface Tree<T extends Checkpoint> {
   readonly leaves: readonly Leaf<T>[];
 }
 
-/** The place of a checkpoint in the tree of its tree head. */
-export interface Inclusion {
-  /** The number of the tree head. */
-  readonly treeHead: number;
-  readonly treeSize: number;
-  readonly leafIndex: number;
-  readonly proof: readonly string[];
-}
-
-/** The current signing key and the one before it. */
-export interface KeyStatement {
-  readonly number: number;
-  readonly key: PublicKey;
-  readonly at: string;
-  readonly previous: { readonly hash: string; readonly key: PublicKey } | null;
-  /** The ids of the keys whose seals this one could check when it joined. Absent in statements of earlier versions. */
-  readonly sealsOf?: readonly string[];
-}
-
-/** A checkpoint as stored. */
-export interface CheckpointRow extends Checkpoint {
-  readonly keyId: string;
-  /** The signed text: of the tree head that covers it, or, without an inclusion, of the checkpoint itself. */
-  readonly signed: string;
-  readonly inclusion?: Inclusion | null;
-}
-
-/** An anchor as stored. */
-export interface AnchorRow {
-  readonly number: number;
-  readonly at: string;
-  readonly signed: string;
-}
-
-/** Retention dropped the events through a day, and the links and checkpoints through a checkpoint. */
-export interface Anchor {
-  readonly organizationId: string;
-  readonly number: number;
-  readonly at: string;
-  readonly droppedThrough: string;
-  /**
-   * The highest number of a tree head, of all organizations, that retention has dropped; 0 before the first. Absent in anchors of
-   * earlier versions.
-   */
-  readonly droppedTreeHead?: number;
-  /** The last dropped checkpoint: the chain continues from it. Zero and the first hash when none was dropped. */
-  readonly checkpoint: {
-    readonly number: number;
-    readonly size: number;
-    readonly head: string;
-    readonly hash: string | null;
-  };
-}
-
-/** The manifest of an export; export/manifest.ts computes it. */
-export interface ExportStatement {
-  /** When the export began: all events linked by then are in it. */
-  readonly at: string;
-  /** The only organization of the export; null when it has all, so that one cannot be presented as the other. */
-  readonly organizationId: string | null;
-  readonly chains: number;
-  readonly events: number;
-  /** The hash over all chains. */
-  readonly contents: string;
-}
-
-/** With this the recipient can check the seals of the signing key. */
-export interface SharedSeal {
-  /** The id of the key that can open it. */
-  readonly recipient: string;
-  readonly at: string;
-  /** The seal key as a JWE. */
-  readonly sealKey: string;
-}
-
-interface Statements {
-  readonly checkpoint: Checkpoint;
-  readonly treeHead: TreeHead;
-  readonly key: KeyStatement;
-  readonly anchor: Anchor;
-  readonly export: ExportStatement;
-  readonly sharedSeal: SharedSeal;
-}
-
-export const statementHash = sha256;
-
-/** The leaf of a checkpoint in a tree: canonical JSON (RFC 8785). */
-export const checkpointText = ({ at, head, number, organizationId, previous, size }: Checkpoint): string =>
-  JSON.stringify({ at, head, number, organizationId, previous, size });
-
 /** The same text, for a checkpoint whose texts need no escape: one that the sequencer made. */
 export const plainCheckpointText = ({
   at,
@@ -164,42 +37,8 @@ export const plainCheckpointText = ({
     previous === null ? 'null' : `"${previous}"`
   },"size":${size}}`;
 
-/** The next checkpoint names it as `previous`. */
-export const checkpointHash = (row: CheckpointRow): string =>
-  row.inclusion ? leafHash(checkpointText(row)) : statementHash(row.signed);
-
 export const sign = <K extends keyof Statements>(
   signer: Signer,
   kind: K,
   claims: Statements[K],
 ): Promise<string> => signer.sign(claims as unknown as Claims, statementTypes[kind]);
-
-/** Undefined unless one of these keys has signed it. */
-export const readSigned = async <K extends keyof Statements>(
-  read: ReadStatement,
-  kind: K,
-  text: string,
-  keys: readonly PublicKey[],
-): Promise<Statements[K] | undefined> =>
-  (await read(text, statementTypes[kind], keys)) as unknown as Statements[K] | undefined;
-
-/** The claims without a check of the signature: for a statement whose hash a signed successor names. */
-export function unverifiedClaims<K extends keyof Statements>(
-  _kind: K,
-  text: string,
-): Statements[K] | undefined {
-  try {
-    const claims = JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString());
-    return typeof claims === 'object' && claims !== null ? claims : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function keyIdOf(text: string): string | undefined {
-  try {
-    return JSON.parse(Buffer.from(text.split('.')[0] ?? '', 'base64url').toString()).kid;
-  } catch {
-    return undefined;
-  }
-}

@@ -5,7 +5,7 @@ import { eventHash, type Link, linkHash, linkRecord, type StoredEvent } from './
 import type { CheckpointRow } from './statements.ts';
 import {
   acceptCheckpoint,
-  acceptLink,
+  acceptStoredLink,
   coverageFinding,
   emptyHead,
   evidenceOf,
@@ -70,7 +70,7 @@ function createCheckpoint(rows: readonly Row[], changes: Partial<CheckpointRow> 
 function firstCode(rows: readonly Row[], droppedThrough?: string): FindingCode | undefined {
   const state = startChain(organizationId, emptyHead(organizationId), droppedThrough);
   for (const { link, event } of rows) {
-    const finding = acceptLink(state, evidenceOf(link, event, event));
+    const finding = acceptStoredLink(state, evidenceOf(link, event), event);
     if (finding) return finding.code;
   }
   const { head, finding } = nextHead(organizationId, state.checkpoint, createCheckpoint(rows));
@@ -146,7 +146,7 @@ describe('checkpoints', () => {
   it('CHECKPOINT_HEAD_MISMATCH: it has another size or head than its links', () => {
     for (const changes of [{ size: 2 }, { head: '0'.repeat(64) }]) {
       const state = startChain(organizationId, start, undefined);
-      for (const { link, event } of rows) acceptLink(state, evidenceOf(link, event, event));
+      for (const { link, event } of rows) acceptStoredLink(state, evidenceOf(link, event), event);
       const { head } = nextHead(organizationId, start, createCheckpoint(rows, changes));
       assert.ok(head);
       assert.equal(acceptCheckpoint(state, head)?.code, 'CHECKPOINT_HEAD_MISMATCH');

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { get as httpGet } from 'node:http';
 import { describe, it } from 'node:test';
+import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import { environment, newAgent, startApp, startOfMinute } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
 import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../adapters/keys/keys.ts';
 import { limits } from '../../../contract/limits.ts';
-import { verifyExport } from '../verify/offline.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true' });
 const base = await t.app.http.server.listen({ host: '127.0.0.1', port: 0 });

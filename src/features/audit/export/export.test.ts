@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import { environment, startApp } from '../../../../test/support/harness.ts';
 import { createForger, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../adapters/keys/keys.ts';
 import { statementTypes, unverifiedClaims } from '../chain/statements.ts';
-import { verifyExport } from '../verify/offline.ts';
 
 interface Line {
   readonly kind: string;

@@ -2,6 +2,18 @@
  * The export: the log with all its evidence as JSON lines, to keep or to verify elsewhere. The keys come first, then for
  * each organization its anchor, links with events, and checkpoints; last comes the signed manifest.
  */
+
+import {
+  type ExportLine,
+  exportVersion,
+  type LinkLine,
+} from '../../../../sdk/typescript/src/audit/export-lines.ts';
+import {
+  type ExportManifest,
+  emptyManifest,
+  withChain,
+  withEvent,
+} from '../../../../sdk/typescript/src/audit/manifest.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Queryable } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
@@ -18,8 +30,6 @@ import {
 } from '../chain/segments-store.ts';
 import { sign, unverifiedClaims } from '../chain/statements.ts';
 import { emptyHead, headAtAnchor } from '../chain/verify-chain.ts';
-import { type ExportLine, exportVersion, type LinkLine } from './lines.ts';
-import { type ExportManifest, emptyManifest, withChain, withEvent } from './manifest.ts';
 
 const segmentsPerPage = 200;
 const linksPerPage = 1_000;

@@ -3,15 +3,14 @@ import type { Db } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
-import { leafHash } from '../chain/merkle.ts';
 import { firstCheckpointFromSize } from '../chain/segments-store.ts';
 import {
   type Checkpoint,
   checkpointText,
+  entryHash,
   type Inclusion,
   keyIdOf,
   readSigned,
-  statementHash,
   statementTypes,
 } from '../chain/statements.ts';
 import { headOf, inclusionFinding } from '../chain/verify-chain.ts';
@@ -47,10 +46,6 @@ function isStatement(text: string): boolean {
     return false;
   }
 }
-
-/** See `checkpointHash`. */
-export const externalHash = ({ signed, inclusion }: ExternalCheckpoint): string =>
-  inclusion ? leafHash(inclusion.checkpoint) : statementHash(signed);
 
 /** The checkpoint, if a trusted key signed it or a tree head that includes it. */
 async function readCheckpoint(
@@ -88,7 +83,7 @@ export async function checkExternalCheckpoint(
   const checkpoint = await readCheckpoint(readStatement, keys, external);
   if (!checkpoint) return finding('EXTERNAL_CHECKPOINT_NOT_SIGNED');
   const { organizationId, number, size } = checkpoint;
-  const hash = externalHash(external);
+  const hash = entryHash(external);
   const row = await firstCheckpointFromSize(db, organizationId, size);
   if (row && headOf(row).hash === hash) return undefined;
   if (row && (row.size === size || row.number === number))

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import type { AuditExportCase } from '../../../../test/support/sdk/export-changes.ts';
 import { createStatementReader } from '../../../adapters/keys/keys.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
 import { readExternalCheckpoint } from './external-checkpoint.ts';
-import { verifyExport } from './offline.ts';
 
 const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
   readFileSync(new URL('../../../../sdk/vectors.json', import.meta.url), 'utf8'),

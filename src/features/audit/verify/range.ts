@@ -1,6 +1,6 @@
 /**
  * Verification of a scope of one chain: from a checkpoint (or the beginning, or an anchor) to a later checkpoint. It reads
- * the rows and feeds them to the rules (chain/rules.ts).
+ * the rows and feeds them to the rules (chain/verify-chain.ts).
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
@@ -10,6 +10,7 @@ import {
   eventKeyIn,
   eventText,
   recordAt,
+  type StoredEvent,
   storedLength,
   timeIn,
   timeTextIn,
@@ -17,7 +18,7 @@ import {
 import { readSegments, type SegmentRow } from '../chain/segments-store.ts';
 import {
   acceptCheckpoint,
-  acceptLink,
+  acceptStoredLink,
   type ChainHead,
   type ChainState,
   type LinkEvidence,
@@ -178,12 +179,12 @@ async function verifyPart(check: ScopeCheck, linkedOn: string, stored: string): 
 function verifyLinks(
   { scope, state, isDue, counts }: ScopeCheck,
   records: readonly string[],
-  evidenceAt: (record: string, index: number) => Omit<LinkEvidence, 'sequence'>,
+  evidenceAt: (record: string, index: number) => Omit<LinkEvidence, 'sequence'> & { columns?: StoredEvent },
 ): Finding | undefined {
   const { period } = scope;
   for (const [index, record] of records.entries()) {
     const link = { ...evidenceAt(record, index), sequence: state.sequence + 1 };
-    const problem = acceptLink(state, link);
+    const problem = acceptStoredLink(state, link, link.columns);
     if (problem) return problem;
     const { text } = link;
     if (text === undefined) continue;

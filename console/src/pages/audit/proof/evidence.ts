@@ -1,60 +1,10 @@
 /** What the browser gets from the server to verify a chain: GET /audit/chain, GET /audit/keys and /.well-known/jwks.json. */
+import type { PublicKey } from '../../../../../sdk/typescript/src/audit/statements.ts';
+import type { AuditChain, AuditKey } from '../../../api/generated.ts';
 
-export interface ChainEvent {
-  readonly canonical: string;
-  readonly appendedIn: string;
-  readonly seal: string;
-  readonly columns: string | null;
-}
-
-export interface ChainLink {
-  readonly sequence: number;
-  readonly eventId: string;
-  readonly time: string;
-  readonly eventHash: string;
-  readonly hash: string;
-  readonly event: ChainEvent | null;
-}
-
-export interface Inclusion {
-  readonly checkpoint: string;
-  readonly treeHead: number;
-  readonly treeSize: number;
-  readonly leafIndex: number;
-  readonly proof: readonly string[];
-}
-
-export interface ChainCheckpoint {
-  readonly number: number;
-  readonly size: number;
-  readonly headHash: string;
-  readonly time: string;
-  readonly keyId: string;
-  readonly signed: string;
-  readonly inclusion: Inclusion | null;
-  readonly previous: string | null;
-  readonly linkedOn: string;
-}
-
-export interface ChainPage {
-  readonly organizationId: string;
-  readonly size: number;
-  readonly startsAfter: number;
-  readonly anchor: { readonly number: number; readonly time: string; readonly signed: string } | null;
-  readonly inconsistentLinks: boolean;
-  readonly links: readonly ChainLink[];
-  readonly checkpoints: readonly ChainCheckpoint[];
-}
-
-export interface KeyStatementEntry {
-  readonly number: number;
-  readonly keyId: string;
-  readonly time: string;
-  readonly signed: string;
-}
-
-/** A public key as a JWK. */
-export type PublicKey = Readonly<Record<string, unknown>> & { readonly kid: string };
+export type ChainPage = AuditChain;
+export type KeyStatementEntry = AuditKey;
+export type { PublicKey };
 
 /** An event as GET /audit shows it. */
 export interface ShownEvent {

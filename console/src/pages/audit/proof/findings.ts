@@ -1,4 +1,8 @@
-/** What verification can find, each with its sentence. The codes are those of `countersign audit verify`, where it has the same. */
+/** What verification can find: the codes of the chain's rules and those of the console, in the words of the console. */
+import type {
+  Finding as ChainFinding,
+  FindingCode as ChainFindingCode,
+} from '../../../../../sdk/typescript/src/audit/findings.ts';
 
 export interface Place {
   /** The position in the chain. */
@@ -8,7 +12,7 @@ export interface Place {
 }
 
 export interface Finding extends Place {
-  readonly code: FindingCode;
+  readonly code: FindingCode | ChainFindingCode;
   readonly message: string;
 }
 
@@ -39,10 +43,22 @@ const sentences = {
   UNREADABLE: 'The server answered with evidence that cannot be read.',
 } as const;
 
-export type FindingCode = keyof typeof sentences;
+type FindingCode = keyof typeof sentences;
 
 export const finding = (code: FindingCode, place: Place = {}): Finding => ({
   code,
   message: sentences[code],
+  ...place,
+});
+
+/** A finding of the chain's rules at its place in the log. */
+export const shownFinding = (
+  { code, problem, sequence, eventId }: ChainFinding,
+  place: Place = {},
+): Finding => ({
+  code,
+  message: code in sentences ? sentences[code as FindingCode] : problem,
+  ...(sequence !== undefined && { sequence }),
+  ...(eventId !== undefined && { eventId }),
   ...place,
 });

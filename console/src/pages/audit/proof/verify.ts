@@ -2,13 +2,16 @@
  * Verification of one organization's audit log, by the browser alone. The server gives the evidence; its own opinion does not
  * count. Pure: the evidence and the clock are given. The page ends it with its worker.
  */
-import { acceptPage, type ChainChecks, type ChainState, startChain } from './chain.ts';
-import type { ChainHead } from './checkpoints.ts';
+import {
+  createStatementReader,
+  UnsupportedAlgorithm,
+} from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
+import type { ReadStatement } from '../../../../../sdk/typescript/src/audit/statements.ts';
+import { trustFrom } from '../../../../../sdk/typescript/src/audit/trusted-keys.ts';
+import { acceptPage, type ChainChecks, type ChainHead, type ChainState, startChain } from './chain.ts';
 import { createLinkedEvents, findUnlinked } from './completeness.ts';
 import type { ChainPage, Evidence, RememberedCheckpoint, ShownEvent } from './evidence.ts';
 import { type Finding, finding } from './findings.ts';
-import { trustedKeys } from './keys.ts';
-import { createSignatureReader, UnsupportedAlgorithm } from './signatures.ts';
 
 export interface Progress {
   /** Events whose hashes were computed again. */
@@ -55,7 +58,8 @@ export async function verifyLog(options: VerificationOptions): Promise<Verdict> 
   try {
     return await verify(options);
   } catch (error) {
-    if (error instanceof UnsupportedAlgorithm) return { status: 'unproven', reason: error.message };
+    if (error instanceof UnsupportedAlgorithm)
+      return { status: 'unproven', reason: `this browser ${error.message}` };
     // Evidence of another shape than agreed: a changed row, or a server that answers with something else.
     if (error instanceof TypeError) return { status: 'broken', checked: 0, finding: finding('UNREADABLE') };
     throw error;
@@ -64,7 +68,13 @@ export async function verifyLog(options: VerificationOptions): Promise<Verdict> 
 
 async function verify(options: VerificationOptions): Promise<Verdict> {
   const { evidence, shown = [], remembered } = options;
-  const reader = createSignatureReader();
+  const readStatement = createStatementReader();
+  let signatures = 0;
+  const read: ReadStatement = async (...statement) => {
+    const claims = await readStatement(...statement);
+    if (claims) signatures += 1;
+    return claims;
+  };
   const linked = createLinkedEvents();
   const published = await evidence.publishedKeys();
   let sought = remembered;
@@ -85,10 +95,11 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
 
   const first = await fetchPage(options, undefined);
   // After the first page, in which all events were linked: a key that signed one of them has its statement by now.
-  const trust = await trustedKeys(reader, published, await evidence.keys());
-  if (trust.finding) return broken(trust.finding);
+  const keyRows = (await evidence.keys()).map(({ time, ...entry }) => ({ ...entry, at: time }));
+  const trust = await trustFrom(read, published, keyRows);
+  if (trust.finding) return broken(finding('KEY_NOT_TRUSTED'));
   const checks: ChainChecks = {
-    reader,
+    read,
     keys: trust.keys,
     shown: new Map(shown.map((event) => [event.eventId, event])),
     onCheckpoint,
@@ -104,7 +115,7 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
   if (problem) return broken(problem);
   if (sought) return broken(finding('CHECKPOINT_LOST', { sequence: sought.size, checkpoint: sought.number }));
 
-  const linkedUntil = Date.parse(state.checkpoint.time);
+  const linkedUntil = Date.parse(state.checkpoint.at);
   const { suspects, finding: notListed } = await findUnlinked(evidence, linked, {
     now: options.now(),
     linkedUntil,
@@ -118,14 +129,14 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
     const unlinked = suspects.find((event) => !linked.has(event));
     if (unlinked) return broken(finding('EVENT_NOT_LINKED', { eventId: unlinked.eventId }));
   }
-  const { number, size, hash, time } = state.checkpoint;
+  const { number, size, hash, at } = state.checkpoint;
   return {
     status: 'intact',
     events: linked.size,
     checkpoints: state.checkpoints,
-    signatures: reader.checked(),
+    signatures,
     startsAfter: state.startsAfter,
-    newest: hash === null ? undefined : { number, size, hash, time },
+    newest: hash === null ? undefined : { number, size, hash, time: at },
   };
 }
 

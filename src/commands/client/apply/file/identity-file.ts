@@ -10,6 +10,7 @@ import {
   YamlProblem,
 } from '../../../../adapters/yaml.ts';
 import { constraintMessage } from '../../../../kernel/http/input/validation.ts';
+import { packageRoot } from '../../../../kernel/package-root.ts';
 import { CommandError } from '../../../command-error.ts';
 import { quoted } from '../../../terminal.ts';
 import { type Entries, type EntryKind, entryKinds, keyOfEmail } from './entries.ts';
@@ -26,7 +27,7 @@ export interface Entry<T> {
 export type IdentityFile = { readonly [K in EntryKind]?: readonly Entry<Entries[K]>[] };
 
 /** The commands read this page of the reference when they run, so it is part of the package. */
-const schemaFile = new URL('../../../../../docs/reference/identity.schema.json', import.meta.url);
+const schemaFile = new URL('docs/reference/identity.schema.json', packageRoot);
 const maxReported = 10;
 
 /** Reports problems together, so that a file is corrected in one go. */

@@ -1,9 +1,15 @@
 /** The signing keys of the log: which are trusted, and whether our key may link and sign. */
+
+import {
+  type KeyRow,
+  type Trust as TrustWith,
+  trustFrom,
+} from '../../../../../sdk/typescript/src/audit/trusted-keys.ts';
 import type { Clock } from '../../../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../../../kernel/data/db.ts';
 import type { Log } from '../../../../kernel/observability/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../../../kernel/ports/signer.ts';
-import { type Finding, finding } from '../../findings.ts';
+import { type Finding, type FindingCode, finding } from '../../findings.ts';
 import type { IntegrityStatus } from '../../integrity-status.ts';
 import { sealTag } from '../hashes.ts';
 import { lockSequencer } from '../lock-store.ts';
@@ -18,7 +24,6 @@ import {
   readKeys,
 } from './keys-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
-import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
 
 export interface SigningStatus {
   /**
@@ -31,6 +36,8 @@ export interface SigningStatus {
   /** Tags of earlier keys whose seals cannot be checked and are accepted for now. */
   readonly uncheckedTags: readonly string[];
 }
+
+type Trust = TrustWith<FindingCode>;
 
 export interface Keyring {
   trust(db: Queryable): Promise<Trust>;

@@ -1,7 +1,8 @@
 /** The rows of the signing keys and of the seals that they share. */
+
+import type { KeyRow } from '../../../../../sdk/typescript/src/audit/trusted-keys.ts';
 import type { Queryable, Tx } from '../../../../kernel/data/db.ts';
 import { join, prepared, raw, sql } from '../../../../kernel/data/sql.ts';
-import type { KeyRow } from './trusted-keys.ts';
 
 export async function hasKeysTable(db: Queryable): Promise<boolean> {
   const { found } = await db.one<{ found: boolean }>(

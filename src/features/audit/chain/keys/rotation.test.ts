@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
+import { verifyExport } from '../../../../../sdk/typescript/src/audit/verify-export.ts';
 import {
   createDatabase,
   createTestClock,
@@ -20,7 +21,6 @@ import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
 import { generateKeyPair } from '../../../../kernel/config/keypair.ts';
 import { createLog } from '../../../../kernel/observability/log.ts';
-import { verifyExport } from '../../verify/offline.ts';
 import { sealTag } from '../hashes.ts';
 
 type Pair = ReturnType<typeof generateKeyPair>;

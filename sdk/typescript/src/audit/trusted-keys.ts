@@ -2,9 +2,14 @@
  * The trusted signing keys. Trust starts at the configured keys and goes back: the statement of each key names the key
  * before it. An attacker who can only write the database cannot add a key.
  */
-import type { PublicKey, ReadStatement } from '../../../../kernel/ports/signer.ts';
-import { type Finding, type FindingCode, finding } from '../../findings.ts';
-import { type KeyStatement, readSigned, statementHash } from '../statements.ts';
+import { type Finding, type FindingCode, finding } from './findings.ts';
+import {
+  type KeyStatement,
+  type PublicKey,
+  type ReadStatement,
+  readSigned,
+  statementHash,
+} from './statements.ts';
 
 export interface KeyRow {
   readonly number: number;
@@ -13,9 +18,9 @@ export interface KeyRow {
   readonly signed: string;
 }
 
-export interface Trust {
+export interface Trust<Code extends string = FindingCode> {
   readonly keys: readonly PublicKey[];
-  readonly finding?: Finding;
+  readonly finding?: Finding<Code>;
 }
 
 /** `rows` from the newest to the oldest; `roots` are the configured public keys. */

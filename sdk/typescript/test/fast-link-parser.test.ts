@@ -7,18 +7,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { repetitions } from '../../../../test/support/repetitions.ts';
-import { type AuditExportCase, createExportChanges } from '../../../../test/support/sdk/export-changes.ts';
-import { createStatementReader } from '../../../adapters/keys/keys.ts';
-import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
-import type { PublicKey } from '../../../kernel/ports/signer.ts';
-import { evidenceOf } from '../chain/verify-chain.ts';
-import type { LinkLine } from '../export/lines.ts';
-import { parseLinkFast } from './fast-link-parser.ts';
-import { verifyExport } from './offline.ts';
+import { repetitions } from '../../../test/support/repetitions.ts';
+import { type AuditExportCase, createExportChanges } from '../../../test/support/sdk/export-changes.ts';
+import { duplicateField, type LinkLine } from '../src/audit/export-lines.ts';
+import { parseLinkFast } from '../src/audit/fast-link-parser.ts';
+import { createStatementReader } from '../src/audit/statement-reader.ts';
+import type { PublicKey } from '../src/audit/statements.ts';
+import { evidenceOf } from '../src/audit/verify-chain.ts';
+import { verifyExport } from '../src/audit/verify-export.ts';
 
 const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
-  readFileSync(new URL('../../../../sdk/vectors.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../vectors.json', import.meta.url), 'utf8'),
 );
 const exportNamed = (name: string) => auditExports.find((each) => each.name === name) as AuditExportCase;
 const exports = ['one organization', 'several organizations', 'after retention'].map(exportNamed);
@@ -197,7 +196,7 @@ const changedBy = (list: readonly Change[], line: string, other: string): string
 /** The line as JSON.parse reads it. The identity is of the event's text. */
 const readSlowly = (text: string) => {
   const { kind, organizationId, ...link } = JSON.parse(text);
-  const { identity, columns, ...evidence } = evidenceOf(link, link.event);
+  const { identity, ...evidence } = evidenceOf(link, link.event);
   return { kind, organizationId, evidence, identity: JSON.parse(identity?.canonical ?? 'null') };
 };
 

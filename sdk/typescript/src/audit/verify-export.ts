@@ -1,8 +1,26 @@
-/** Offline verification of an export: the rules of the chain (chain/rules.ts), line by line, with public keys alone. */
-import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
-import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import { type KeyRow, type Trust, trustFrom } from '../chain/keys/trusted-keys.ts';
-import { type CheckpointRow, type ExportStatement, type Inclusion, readSigned } from '../chain/statements.ts';
+/** Verification of an export: the rules of the chain, line by line, with public keys alone. */
+import {
+  type AnchorLine,
+  type CheckpointLine,
+  type EndLine,
+  type ExportLine,
+  exportVersion,
+  type LinkLine,
+  parseLine,
+} from './export-lines.ts';
+import { parseLinkFast } from './fast-link-parser.ts';
+import { type Finding, finding } from './findings.ts';
+import { emptyManifest, manifestFinding, withChain, withEvent } from './manifest.ts';
+import {
+  type CheckpointEntry,
+  type CheckpointRow,
+  type ExportStatement,
+  entryHash,
+  type PublicKey,
+  type ReadStatement,
+  readSigned,
+} from './statements.ts';
+import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
 import {
   acceptCheckpoint,
   acceptLink,
@@ -16,36 +34,25 @@ import {
   readAnchor,
   signatureFinding,
   startChain,
-} from '../chain/verify-chain.ts';
-import {
-  type AnchorLine,
-  type CheckpointLine,
-  type EndLine,
-  type ExportLine,
-  exportVersion,
-  type LinkLine,
-  maxLineLength,
-} from '../export/lines.ts';
-import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
-import { type Finding, type FindingPlace, finding } from '../findings.ts';
-import { type ExternalCheckpoint, externalHash } from './external-checkpoint.ts';
-import { parseLinkFast } from './fast-link-parser.ts';
+} from './verify-chain.ts';
 
-export interface OfflineOptions {
+export interface ExportOptions {
   /** The configured public keys. */
   readonly roots: readonly PublicKey[];
   readonly read: ReadStatement;
   /** It must be in the export. */
-  readonly externalCheckpoint?: ExternalCheckpoint | undefined;
+  readonly externalCheckpoint?: CheckpointEntry | undefined;
   onProgress?(events: number): void;
 }
 
-export interface OfflineVerdict {
+export interface ExportVerdict {
   readonly events: number;
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
   readonly finding?: Finding;
+  /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
+  readonly line?: number;
 }
 
 interface OpenChain {
@@ -57,16 +64,19 @@ interface OpenChain {
 /** Their texts take a few megabytes. */
 const maxVerifiedTreeHeads = 10_000;
 
-/** `lines` yields one line at a time, or several. */
+/** A key for each day of 27 years. */
+const maxKeys = 10_000;
+
+/** `lines` yields one line at a time, or several: a promise for each line costs more than the check of a line. */
 export async function verifyExport(
-  lines: AsyncIterable<string | readonly string[]>,
-  { roots, read, externalCheckpoint, onProgress }: OfflineOptions,
-): Promise<OfflineVerdict> {
+  lines: Iterable<string> | AsyncIterable<string | readonly string[]>,
+  { roots, read, externalCheckpoint, onProgress }: ExportOptions,
+): Promise<ExportVerdict> {
   const keyRows: KeyRow[] = [];
   let trust: Trust | undefined;
   let chain: OpenChain | undefined;
   let manifest = emptyManifest;
-  const wanted = externalCheckpoint && externalHash(externalCheckpoint);
+  const wanted = externalCheckpoint && entryHash(externalCheckpoint);
   let hasExternalCheckpoint = wanted === undefined;
   let isBegun = false;
   let isEnded = false;
@@ -162,7 +172,7 @@ export async function verifyExport(
         : finding('EXPORT_VERSION_UNKNOWN', { version: line.version });
     if (line.kind === 'key') {
       // After the first chain it would not count.
-      if (trust) return finding('EXPORT_LINE_INVALID', openOrganization());
+      if (trust || keyRows.length === maxKeys) return finding('EXPORT_LINE_INVALID', openOrganization());
       keyRows.push(line);
       return undefined;
     }
@@ -179,101 +189,33 @@ export async function verifyExport(
     return acceptChainLine(line, keys);
   };
 
-  const verdict = (problem: Finding | undefined): OfflineVerdict => ({
+  const verdict = (problem: Finding | undefined, line?: number): ExportVerdict => ({
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
     ...(problem && { finding: problem }),
+    ...(line !== undefined && { line }),
   });
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });
 
   const acceptText = async (text: string): Promise<Finding | undefined> => {
-    const line = parse(text);
-    if (!line) return finding('EXPORT_LINE_INVALID', openOrganization());
-    return fieldFinding(text, line, openOrganization()) ?? (await acceptLine(line));
+    const { line, finding: malformed } = parseLine(text, openOrganization());
+    return malformed ?? acceptLine(line as ExportLine);
   };
 
+  let number = 0;
   for await (const batch of lines)
     for (const text of typeof batch === 'string' ? [batch] : batch) {
+      number += 1;
       if (text === '') continue;
       const link = parseLinkFast(text);
       const problem =
         chain && link?.organizationId === chain.state.organizationId
           ? countLink(chain.state, link.evidence)
           : await acceptText(text);
-      if (problem) return verdict(problem);
+      if (problem) return verdict(problem, number);
     }
   if (!isEnded) return verdict(finding('EXPORT_TRUNCATED', openOrganization()));
   return verdict(hasExternalCheckpoint ? undefined : finding('EXTERNAL_CHECKPOINT_MISSING', {}));
 }
-
-/** The fields that the rules read; the others are optional in exports of earlier versions. */
-const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string, 'string' | 'number'>>>> = {
-  export: { version: 'number' },
-  key: { number: 'number', keyId: 'string', at: 'string', signed: 'string' },
-  anchor: { organizationId: 'string', number: 'number', at: 'string', signed: 'string' },
-  link: {
-    organizationId: 'string',
-    sequence: 'number',
-    eventId: 'string',
-    time: 'string',
-    eventHash: 'string',
-    hash: 'string',
-    linkedOn: 'string',
-  },
-  checkpoint: {
-    organizationId: 'string',
-    number: 'number',
-    size: 'number',
-    head: 'string',
-    at: 'string',
-    signed: 'string',
-  },
-  end: {},
-};
-
-/** Fields beside the required ones. Signatures and hashes cover the values of all fields, so a line has no other. */
-const optionalFields: Readonly<Partial<Record<ExportLine['kind'], readonly string[]>>> = {
-  link: ['event'],
-  checkpoint: ['previous', 'keyId', 'takenOn', 'inclusion'],
-  end: ['chains', 'events', 'signed'],
-};
-const eventFields = ['canonical', 'appendedIn', 'seal'];
-const inclusionFields = ['treeHead', 'treeSize', 'leafIndex', 'proof'];
-
-/** A repeated or unknown field: another program may read a value here that was not verified. */
-function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Finding | undefined {
-  const repeated = JSON.stringify(line) === text ? undefined : duplicateField(text);
-  if (repeated !== undefined) return finding('EXPORT_FIELD_REPEATED', { field: repeated }, place);
-  const known = ['kind', ...Object.keys(requiredFields[line.kind]), ...(optionalFields[line.kind] ?? [])];
-  const inEvent = line.kind === 'link' && line.event ? Object.keys(line.event) : [];
-  const inInclusion = line.kind === 'checkpoint' && line.inclusion ? Object.keys(line.inclusion) : [];
-  const unknown =
-    Object.keys(line).find((field) => !known.includes(field)) ??
-    inEvent.find((field) => !eventFields.includes(field)) ??
-    inInclusion.find((field) => !inclusionFields.includes(field));
-  return unknown === undefined ? undefined : finding('EXPORT_FIELD_UNKNOWN', { field: unknown }, place);
-}
-
-function parse(text: string): ExportLine | undefined {
-  if (text.length > maxLineLength) return undefined;
-  try {
-    const line = JSON.parse(text);
-    if (!Object.hasOwn(requiredFields, line?.kind)) return undefined;
-    const fields = Object.entries(requiredFields[line.kind as ExportLine['kind']]);
-    const hasFields = fields.every(([name, type]) => typeof line[name] === type);
-    const hasInclusion = line.inclusion === undefined || isInclusion(line.inclusion);
-    const hasEvent = line.kind !== 'link' || line.event === null || typeof line.event?.canonical === 'string';
-    return hasFields && hasEvent && hasInclusion ? line : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isInclusion = (value: Partial<Inclusion> | null): boolean =>
-  typeof value?.treeHead === 'number' &&
-  typeof value.treeSize === 'number' &&
-  typeof value.leafIndex === 'number' &&
-  Array.isArray(value.proof) &&
-  value.proof.every((node) => typeof node === 'string');

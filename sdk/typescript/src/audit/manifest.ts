@@ -3,9 +3,9 @@
  * the last line of the export has it signed. A chain proves only itself: without the manifest, a chain could be added to the
  * file or removed from it.
  */
-import { sha256 } from '../chain/hashes.ts';
-import type { ExportStatement } from '../chain/statements.ts';
-import { type Finding, finding } from '../findings.ts';
+import { type Finding, finding } from './findings.ts';
+import { sha256 } from './sha256.ts';
+import type { ExportStatement } from './statements.ts';
 
 export interface ExportManifest {
   readonly chains: number;

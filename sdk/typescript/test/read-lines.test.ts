@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { maxLineLength } from './lines.ts';
-import { readLines } from './read-lines.ts';
+import { maxLineLength } from '../src/audit/export-lines.ts';
+import { splitLines } from '../src/audit/read-lines.ts';
 
-const linesOf = async (chunks: AsyncIterable<string>) => (await Array.fromAsync(readLines(chunks))).flat();
+const linesOf = async (chunks: AsyncIterable<string>) => (await Array.fromAsync(splitLines(chunks))).flat();
 /** As the command reads a file. */
 const linesIn = (chunks: readonly Buffer[]) => linesOf(Readable.from(chunks).setEncoding('utf8'));
 

@@ -1,10 +1,10 @@
 /**
  * The usual line of an export: a link with its event, as our export writes them, and with flat metadata. One regular expression
  * reads it. Its shape alone proves that no field is repeated or unknown, that the event has the organization, id and time of
- * its link, and that its text is a JSON object. Any other line is read by JSON.parse and checked step by step (offline.ts).
+ * its link, and that its text is a JSON object. Any other line is read by JSON.parse and checked step by step (export-lines.ts).
  */
-import { eventText, linkRecord } from '../chain/hashes.ts';
-import type { LinkEvidence } from '../chain/verify-chain.ts';
+import { eventText, linkRecord } from './hashes.ts';
+import type { LinkEvidence } from './verify-chain.ts';
 
 /** Longer lines could exceed the stack of the regular expression. */
 const maxLength = 65_536;

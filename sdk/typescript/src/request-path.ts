@@ -1,0 +1,14 @@
+/** The path and query of a request. */
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Puts the values into a path such as `/agents/{agentId}`. */
+export const fillPath = (template: string, segmentOf: (name: string) => string): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(segmentOf(name)));
+
+/** Adds the values that there are; a list becomes its items with commas between them. */
+export function withQuery(path: string, query: Values): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return search ? `${path}?${search}` : path;
+}

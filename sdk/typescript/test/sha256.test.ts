@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { portableSha256, sha256 } from '../src/audit/sha256.ts';
+
+const check = (data: string | Uint8Array) => {
+  const expected = hash('sha256', data);
+  assert.equal(portableSha256(data), expected);
+  assert.equal(sha256(data), expected);
+};
+
+it('both functions are SHA-256, for every length of the last block', () => {
+  for (let length = 0; length <= 200; length += 1) check('a'.repeat(length));
+});
+
+it('for any text and any bytes', () => {
+  fc.assert(fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array({ maxLength: 300 })), check));
+});
+
+it('for lone surrogates, which UTF-8 does not have', () => check('a\ud800b\udc00'));
