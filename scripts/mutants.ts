@@ -23,6 +23,7 @@ const { positionals: paths, values } = parseArgs({
     mutators: { type: 'string', default: mutators.join() },
     timeout: { type: 'string', default: '15' },
     budget: { type: 'string', default: '60' },
+    minutes: { type: 'string', default: '60' },
     workers: { type: 'string', default: '2' },
     json: { type: 'string' },
   },
@@ -35,6 +36,7 @@ if (paths.length === 0) {
   --mutators A,B    of ${mutators.join(', ')}
   --timeout S       seconds for a run of tests, besides four times its usual time (15)
   --budget S        seconds of tests per mutant, the best tests first; then it has survived (60)
+  --minutes N       starts no further mutant after this time; with --sample, those judged are a sample too (60)
   --workers N       processes (2)
   --json FILE       writes each mutant with its result`);
   process.exit(2);
@@ -108,13 +110,17 @@ console.log(`The tests pass without a mutant (${coverage.size} files, ${elapsed(
 
 const judge = createJudge({ coverage, timeout: Number(values.timeout), budget: Number(values.budget) });
 const judged: Judged[] = [];
+const isLate = () => performance.now() - started > Number(values.minutes) * 60_000;
 await inParallel(chosen, async (mutant, worker) => {
+  if (isLate()) return;
   const result = await judge(mutant, worker);
   judged.push(result);
   if (result.verdict === 'survived' || result.verdict === 'not covered') console.log(describe(result));
   if (judged.length % 10 === 0) console.log(`[${judged.length}/${chosen.length}] ${elapsed()}`);
-  if (values.json) writeFileSync(values.json, JSON.stringify(judged, null, 1));
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(judged, null, 1)}\n`);
 });
+if (isLate())
+  console.log(`${chosen.length - judged.length} mutants are left after ${values.minutes} minutes`);
 
 console.log('\nPath | files | mutants | judged | killed | timeouts | survived | not covered | killed in %');
 for (const path of paths) {

@@ -42,7 +42,8 @@ export function createJudge({ coverage, timeout, budget }: Options) {
       if (positions.length === 0) return [];
       const own = positions.filter((position) => position >= 0).toSorted((a, b) => a - b);
       // Only the setup or the loading passes through the mutant, so any test may notice its effect.
-      const ordered = own.length > 0 && !isStatic ? own : tests.map((_, index) => index);
+      const ordered =
+        own.length > 0 && !isStatic ? withoutRepeats(own, hits) : tests.map((_, index) => index);
       const seconds = ordered.reduce((sum, index) => sum + (tests[index]?.seconds ?? 0), setup);
       const count = positions.reduce((sum, position) => sum + (hits[position]?.[id] ?? 0), 0);
       return [{ file, tests: ordered, hits: count, seconds }];
@@ -94,6 +95,19 @@ export function createJudge({ coverage, timeout, budget }: Options) {
     return { ...mutant, verdict: 'survived' };
   };
 }
+
+/** Of the tests that pass through the same mutants, a few: most of them repeat one request with other values. */
+function withoutRepeats(positions: readonly number[], hits: FileCoverage['hits']): number[] {
+  const alike = Map.groupBy(positions, (position) => Object.keys(hits[position] ?? {}).join());
+  return [...alike.values()]
+    .flatMap((group) => {
+      const step = Math.max(1, group.length / maxAlike);
+      return group.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
+    })
+    .sort((a, b) => a - b);
+}
+
+const maxAlike = 6;
 
 const total = (coverage?: FileCoverage): number =>
   coverage?.tests.reduce((sum, { seconds }) => sum + seconds, coverage.setup) ?? 0;

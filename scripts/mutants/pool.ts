@@ -17,6 +17,7 @@ interface Options {
 export function createWorker({ sourcesFile, variables }: Options) {
   let child: ChildProcess | undefined;
   let runs = 0;
+  let loadedWith: string | undefined;
 
   const next = (from: ChildProcess, seconds: number) =>
     new Promise<unknown>((resolve) => {
@@ -38,6 +39,7 @@ export function createWorker({ sourcesFile, variables }: Options) {
 
   async function start(mutant?: string): Promise<ChildProcess> {
     stop();
+    loadedWith = mutant;
     child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)), [sourcesFile], {
       env: { ...process.env, ...variables, ...(mutant !== undefined && { MUTANT: mutant }) },
       execArgv: ['--liftoff-only', '--preserve-symlinks', '--disable-warning=ExperimentalWarning'],
@@ -49,18 +51,16 @@ export function createWorker({ sourcesFile, variables }: Options) {
 
   return {
     stop,
-    /** With `fresh`, in a new process: for mutants that act while modules load. */
-    async run(order: Order, seconds: number, fresh = false): Promise<Result> {
-      const used = fresh
-        ? await start(order.mutant).catch(() => undefined)
-        : child && runs < maxRuns
-          ? child
-          : await start();
+    /** With `dedicated`, in a process that has loaded its modules with this mutant. */
+    async run(order: Order, seconds: number, dedicated = false): Promise<Result> {
+      const wanted = dedicated ? order.mutant : undefined;
+      const used =
+        child && loadedWith === wanted && runs < maxRuns ? child : await start(wanted).catch(() => undefined);
       if (!used) return { failure: { test: 'loading', error: 'the process ended' }, seconds: 0 };
       runs += 1;
       used.send(order);
       const answer = await next(used, seconds);
-      if (fresh || typeof answer === 'string') stop();
+      if (typeof answer === 'string') stop();
       if (answer === 'ended')
         return { failure: { test: order.file, error: 'the process ended' }, seconds: 0 };
       return answer as Result;
