@@ -30,7 +30,7 @@ const { positionals: paths, values } = parseArgs({
 });
 if (paths.length === 0) {
   console.error(`usage: npm run mutants -- PATH… [options]
-  --tests PATH      also runs the tests in this folder, or this file (repeatable); by default those in PATH
+  --tests PATH      runs the tests in this folder, or this file (repeatable); by default those in PATH
   --sample N        judges N mutants of each path, chosen by --seed S
   --ids 1,2,3       judges these mutants only
   --mutators A,B    of ${mutators.join(', ')}
@@ -50,7 +50,9 @@ function testsOf(path: string): string[] {
   const inside = filesIn(path).filter(isTest);
   return inside.length > 0 ? inside : globSync(`${dirname(path)}/*.test.ts`);
 }
-const testFiles = [...new Set([...paths.flatMap(testsOf), ...values.tests.flatMap(filesIn)])]
+const testFiles = [
+  ...new Set(values.tests.length > 0 ? values.tests.flatMap(filesIn) : paths.flatMap(testsOf)),
+]
   .filter(isTest)
   .sort();
 
