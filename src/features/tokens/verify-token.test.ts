@@ -165,6 +165,12 @@ describe('the claims of an access token', () => {
   it('have the chain from the actor to the subject', () => {
     const expected = { subjectId, actorIds: [agentId, middleId], chainIds: [firstChain, lastChain] };
     assert.deepEqual(readDelegation(delegated() as never), expected);
+    const direct = delegated({ act: { sub: agentId }, chain_id: lastChain, chain_path: [lastChain] });
+    assert.deepEqual(readDelegation(direct as never), {
+      subjectId,
+      actorIds: [agentId],
+      chainIds: [lastChain],
+    });
   });
   it('count the epochs of the scopes that the token carries', () => {
     assert.equal(scopesEpoch({ a: 2, b: 3, c: 5 }, ['a', 'b', 'toString']), 5);
@@ -222,10 +228,11 @@ describe('a token of our own API', () => {
     assert.equal(await verify('text'), undefined);
   });
   it('is not cached when it has expired', async () => {
-    const { verify, lookups } = createFixture({ claims: own({ exp: now / 1000 }) });
+    const { verify, lookups, queries } = createFixture({ claims: own({ exp: now / 1000 }) });
     assert.equal(await verify('text'), undefined);
     assert.equal(await verify('text'), undefined);
     assert.deepEqual(lookups, ['miss', 'miss']);
+    assert.deepEqual(queries, []);
   });
   it('asks for the status of its own agent and credential', async () => {
     const { verify, queries } = createFixture({ claims: own({ credential_id: uuid(7) }) });
@@ -371,7 +378,7 @@ describe('a token for a resource', () => {
     });
 
   it('is valid with all its scopes, whatever the agent may hold of our own API', async () => {
-    const { scopesOf, queries } = fixture();
+    const { scopesOf, queries } = fixture({}, {}, { scope: ' read  write' });
     assert.deepEqual(await scopesOf(), ['read', 'write']);
     assert.deepEqual([queries[0]?.audience, queries[0]?.audienceOwnerId], [api, undefined]);
   });
