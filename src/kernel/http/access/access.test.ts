@@ -56,6 +56,7 @@ const identity = (changes: Partial<Identity> = {}): Identity => ({
 const contextFrom = (ipAddress = '192.0.2.1'): RequestContext => ({
   origin: { requestId: 'request-1', ipAddress, userAgent: 'test' },
 });
+const callerIn = ({ caller }: RequestContext) => caller?.agentId;
 const entryWith = (access: Access, changes: Partial<RouteEntry> = {}) =>
   ({ id: 'anOperation', method: 'GET', path: '/x', access, limit: 'caller', ...changes }) as RouteEntry;
 const requestWith = (changes: object = {}) =>
@@ -311,7 +312,7 @@ describe('admitting a caller', () => {
     assert.equal((await errorOf(() => run(undefined))).code, 'FREE_TIER_LIMIT_EXCEEDED');
     assert.equal(context.caller, undefined);
     await run(entryWith(bearer(), { quota: 'free' }));
-    assert.equal(context.caller?.agentId, 'agent-1');
+    assert.equal(callerIn(context), 'agent-1');
   });
   it('403 FORBIDDEN when a viewer changes something, and the refusal is recorded', async () => {
     const { run, refusals } = createFixture();
@@ -520,7 +521,7 @@ describe('requests of the console', () => {
       delete context.caller;
       await run({ headers: { cookie } }, entry);
       assert.deepEqual(steps.splice(0), ['session session=1 true', 'countInConsole', 'countInOwnWindow']);
-      assert.equal(context.caller?.agentId, 'agent-1');
+      assert.equal(callerIn(context), 'agent-1');
     }
   });
 });
