@@ -61,6 +61,17 @@ describe('the last use of a credential', () => {
   });
 });
 
+it('a secret is valid when an active credential has it', async () => {
+  for (const [found, expected] of [
+    [{ credentialId: 'credential-1' }, true],
+    [undefined, false],
+  ] as const) {
+    const deps = { db: { maybe: async () => found }, clock: { now: () => now } };
+    const service = createCredentialService(deps as unknown as CredentialDeps, { flushUses: async () => {} });
+    assert.equal(await service.isValidSecret('agent-1', 'cs_x'), expected);
+  }
+});
+
 describe('the expiry of a credential', () => {
   const stored = (expiresAt: string | null): Credential => ({
     credentialId: 'credential-1',
