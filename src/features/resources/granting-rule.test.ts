@@ -77,7 +77,8 @@ describe('granting scopes of an API', () => {
       run(workload, grantOf()),
       refusal(/a grant of your own with write, which your trust policy names in resources\.$/),
     );
-    await assert.rejects(run(workload, grantOf({ identifier: 'https://other.test/', scopes: ['read'] })));
+    const unnamed = grantOf({ identifier: 'https://other.test/', scopes: ['read'] });
+    await assert.rejects(run(workload, unnamed), GrantingRefused);
   });
   it('by a workload is judged without the operator’s scope', async () => {
     const { run, judged } = createFixture({ permitted: ['agents:grant organization-1'] });
