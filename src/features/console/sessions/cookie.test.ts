@@ -13,7 +13,7 @@ describe('the session cookie', () => {
     assert.equal(cookie.cleared, `__Host-countersign=${attributes}; Max-Age=0`);
     assert.equal(cookie.read(`__Host-countersign=${secret}`), secret);
   });
-  for (const host of ['localhost', 'a.localhost', '127.0.0.1', '127.10.20.30', '[::1]'])
+  for (const host of ['localhost', 'abc.localhost', '127.0.0.1', '127.10.20.30', '[::1]'])
     it(`over http is accepted at ${host}`, () => {
       const cookie = createSessionCookie(`http://${host}:3000`);
       assert.deepEqual([cookie.problem, cookie.isSharedByPorts], [undefined, true]);
