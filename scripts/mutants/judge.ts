@@ -42,9 +42,11 @@ export function createJudge({ coverage, timeout, budget }: Options) {
       if (positions.length === 0) return [];
       const own = positions.filter((position) => position >= 0).toSorted((a, b) => a - b);
       // Only the setup or the loading passes through the mutant, so any test may notice its effect.
-      const ordered =
-        own.length > 0 && !isStatic ? withoutRepeats(own, hits) : tests.map((_, index) => index);
-      const seconds = ordered.reduce((sum, index) => sum + (tests[index]?.seconds ?? 0), setup);
+      const timeOf = (some: readonly number[]) =>
+        some.reduce((sum, index) => sum + (tests[index]?.seconds ?? 0), setup);
+      const passing = timeOf(own) < quickSeconds ? own : withoutRepeats(own, hits);
+      const ordered = own.length > 0 && !isStatic ? passing : tests.map((_, index) => index);
+      const seconds = timeOf(ordered);
       const count = positions.reduce((sum, position) => sum + (hits[position]?.[id] ?? 0), 0);
       return [{ file, tests: ordered, hits: count, seconds }];
     });
@@ -108,6 +110,8 @@ function withoutRepeats(positions: readonly number[], hits: FileCoverage['hits']
 }
 
 const maxAlike = 6;
+/** All tests of a file that takes less run. */
+const quickSeconds = 2;
 
 const total = (coverage?: FileCoverage): number =>
   coverage?.tests.reduce((sum, { seconds }) => sum + seconds, coverage.setup) ?? 0;
