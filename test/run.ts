@@ -30,50 +30,34 @@ if (files.some((file) => file.startsWith('test/console/'))) {
   await buildConsole(console.log);
 }
 console.log('Starting PostgreSQL…');
-const { startEmbeddedPostgres } = await import('../src/adapters/embedded-postgres/embedded-postgres.ts');
-// Without fsync only a machine crash loses data, and the tests are twice as fast.
-const postgres = await startEmbeddedPostgres({
-  dataDir: join(folder, 'postgres'),
-  database: 'template_countersign',
-  settings: { fsync: 'off', max_connections: '200' },
-});
+const { startTestEnvironment } = await import('./support/environment.ts');
+const environment = await startTestEnvironment(folder);
 let browser: Awaited<ReturnType<typeof startBrowser>>;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     stopping.abort();
     await browser?.close().catch(() => {});
-    await postgres.stop().catch(() => {});
+    await environment.stop().catch(() => {});
     rmSync(folder, { recursive: true, force: true });
     process.exit(130);
   });
 }
 let exitCode = 1;
 try {
-  const { generateKeyPair } = await import('../src/kernel/config/keypair.ts');
-  const { privatePem, publicPem } = generateKeyPair();
-  const env = {
-    DATABASE_URL: postgres.url,
-    REDIS_URL: 'memory://',
-    JWT_PRIVATE_KEY: privatePem,
-    JWT_PUBLIC_KEY: publicPem,
-  };
-  await migrateTemplate(env);
+  const variables = await environment.prepare();
   browser = await startBrowser();
   exitCode = await runTests({
     ...process.env,
-    TEST_POSTGRES_URL: postgres.url,
-    TEST_PRIVATE_KEY: privatePem,
-    TEST_PUBLIC_KEY: publicPem,
+    ...variables,
     TEST_SKIPS: skips,
     TEST_PORTS: ports,
     TEST_REPETITIONS: process.argv.includes('--extended') ? 'many' : (process.env.TEST_REPETITIONS ?? 'few'),
     ...(browser && { TEST_BROWSER: browser.wsEndpoint() }),
-    NODE_ENV: 'test',
   });
 } finally {
   await browser?.close();
-  await postgres.stop();
+  await environment.stop();
   exitCode = Math.max(exitCode, reportSkips());
   rmSync(folder, { recursive: true, force: true });
 }
@@ -85,15 +69,6 @@ async function startBrowser() {
   if (!files.some(opensPages)) return undefined;
   const support = await import('./support/browser.ts');
   return support.startBrowser((reason) => console.error(`✖ ${reason}`));
-}
-
-async function migrateTemplate(env: Record<string, string>) {
-  const { createApp } = await import('../src/app.ts');
-  const { loadConfig } = await import('../src/kernel/config/config.ts');
-  const { createLog } = await import('../src/kernel/observability/log.ts');
-  const app = await createApp({ config: loadConfig(env), log: createLog({ level: 'warn' }) });
-  await app.prepare();
-  await app.close();
 }
 
 /** Returns an exit code. The test processes share one compile cache and inherit these variables. */
