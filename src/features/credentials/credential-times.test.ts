@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../kernel/fail.ts';
-import type { CredentialDeps } from './deps.ts';
+import type { CredentialDeps } from './feature.ts';
 import type { Credential } from './schema.ts';
 import { createCredentialService } from './service.ts';
 import { createCredentialUses } from './uses.ts';

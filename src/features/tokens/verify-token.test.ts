@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAccessTokenClaims, readDelegation, scopesEpoch } from './access-token-claims.ts';
-import type { TokenDeps } from './deps.ts';
+import type { TokenDeps } from './feature.ts';
 import type { CachedAgent, StatusQuery, TokenStatus } from './token-status.ts';
 import { createTokenVerifier } from './verify-token.ts';
 

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../../kernel/fail.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
-import type { ConsoleDeps, Sessions, SignInEligibility } from '../deps.ts';
+import type { ConsoleDeps } from '../feature.ts';
+import type { Sessions } from './service.ts';
 import { createSignIn } from './sign-in.ts';
+
+type SignInEligibility = NonNullable<Awaited<ReturnType<ConsoleDeps['findEligibility']>>>;
 
 const clientId = '00000000-0000-4000-8000-00000000000A';
 const agentId = clientId.toLowerCase();

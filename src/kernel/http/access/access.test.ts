@@ -18,11 +18,11 @@ import {
   type RouteEntry,
   scope,
 } from '../route.ts';
-import { type AdmitDeps, createAdmit } from './admit.ts';
+import { type AuthorizeCallerDeps, createAuthorizeCaller } from './authorize-caller.ts';
 import { refuseClientCredentials, refuseUnidentified, requireScope } from './challenges.ts';
 import { hasProof, mayCarryClientCredentials, readClientFields } from './client-credentials.ts';
-import { createCounting } from './counting.ts';
 import { type Identity, isUsable, type RequestContext } from './identity.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 import {
   createAuthorizeSession,
   isForeignSubresource,
@@ -81,7 +81,7 @@ function createFakes({ exceeded = false, limit = 100 } = {}) {
     unused: () => ({ ...state, remaining: limit, exceeded: false }),
   };
   const metrics = { count: (...args: unknown[]) => hits.push(args) } as unknown as Metrics;
-  return { headers, counted, hits, reply, counting: createCounting({ window, metrics }) };
+  return { headers, counted, hits, reply, counting: createRateLimiter({ window, metrics }) };
 }
 
 describe('the challenge of a 401', () => {
@@ -286,11 +286,11 @@ describe('admitting a caller', () => {
   const viewer = { personId: 'person-1', name: 'Ada', role: 'none' } as const;
   const delegation = { subjectId: 'agent-0', actorIds: ['agent-1'], chainIds: ['chain-1'] };
 
-  function createFixture({ countCall = () => {} }: Partial<AdmitDeps> = {}) {
+  function createFixture({ countCall = () => {} }: Partial<AuthorizeCallerDeps> = {}) {
     const refusals: unknown[] = [];
     const permissions: Parameters<RequirePermission>[] = [];
     const windows: unknown[] = [];
-    const admit = createAdmit(
+    const admit = createAuthorizeCaller(
       {
         recordRefusal: async (refusal) => void refusals.push(refusal),
         requirePermission: async (...args) => void permissions.push(args),
