@@ -15,7 +15,7 @@ import {
 } from '../kernel/ports/openid-provider.ts';
 import { type Outbound, OutboundProblem } from '../kernel/ports/outbound.ts';
 
-export interface ProviderSettings {
+interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;

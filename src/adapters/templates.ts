@@ -6,13 +6,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-export interface TemplateFile {
+interface TemplateFile {
   readonly path: string;
   readonly text: string;
 }
 
 /** Files of the folder `from` that are in the folder `to` of the template. */
-export interface CopiedFiles {
+interface CopiedFiles {
   readonly from: string;
   readonly to: string;
   /** Of its path in the folder. */

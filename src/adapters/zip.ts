@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
-export interface ArchivedFile {
+interface ArchivedFile {
   readonly path: string;
   readonly text: string;
 }
@@ -43,7 +43,7 @@ async function* chunks(files: Iterable<ArchivedFile>): AsyncGenerator<Uint8Array
   yield flush();
 }
 
-export interface UnpackLimits {
+interface UnpackLimits {
   readonly maxFiles: number;
   readonly maxFileBytes: number;
   /** Of all files together. */

@@ -26,7 +26,7 @@ import type { Foundations } from './foundations.ts';
 import { openStreaming } from './open.ts';
 
 /** Parts of features that are made later, because they record in the ledger themselves. */
-export interface CircularDeps {
+interface CircularDeps {
   readonly limitsOf: UsageDeps['limitsOf'];
   readonly findLinks: Parameters<typeof createTokenStatuses>[0]['findLinks'];
   readonly listings: LedgerListener;

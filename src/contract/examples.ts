@@ -14,7 +14,7 @@ const chain = '6ba7b810-9dad-41d1-80b4-00c04fd430c8';
 const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiI3YzllNjY3OSJ9.c2lnbmF0dXJl';
 const issuer = 'https://idp.example.com';
 
-export const examplePublicKey = {
+const examplePublicKey = {
   kty: 'EC',
   kid: 'key-1',
   use: 'sig',

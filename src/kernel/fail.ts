@@ -1,7 +1,7 @@
 /** Errors of the API: services call `fail(CODE)`; kernel/http/error-format.ts formats them. */
 import { type ErrorCode, errors, type TokenErrorCode, tokenErrors } from '../contract/errors.ts';
 
-export interface FailOptions {
+interface FailOptions {
   readonly message?: string;
   readonly details?: Record<string, unknown>;
   /** Only a status that the contract lists for the code. */

@@ -28,7 +28,7 @@ export interface KafkaOptions {
     | undefined;
 }
 
-export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
 const connectTimeoutMs = 3_000;
 const requestTimeoutMs = 8_000;

@@ -18,7 +18,7 @@ export interface Cluster {
   readonly binaries: Binaries;
 }
 
-export interface ClusterRequest {
+interface ClusterRequest {
   dataDir: string;
   /** Skip the flush to disk at the end of initdb. */
   noSync: boolean;

@@ -11,7 +11,7 @@ import { serverEnvironment } from './environment.ts';
 import { codeOf } from './errors.ts';
 import { moveIntoPlace, removeStale, stagingName } from './staging.ts';
 
-export interface CreateRequest {
+interface CreateRequest {
   dataDir: string;
   password: string;
   account: Account | undefined;

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import { codeOf } from './errors.ts';
 
-export interface PostmasterFile {
+interface PostmasterFile {
   readonly pid: number;
   /** Undefined until the server listens. */
   readonly port: number | undefined;

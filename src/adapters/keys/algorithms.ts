@@ -3,7 +3,7 @@ import { type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Claims } from '../../kernel/ports/signer.ts';
 
-export interface SigningAlgorithm {
+interface SigningAlgorithm {
   /** The value of `alg`. RFC 9864 also names EdDSA on this curve Ed25519, but many verifiers know only the older name. */
   readonly name: 'RS256' | 'ES256' | 'EdDSA';
   /** For node:crypto; Ed25519 hashes by itself. */

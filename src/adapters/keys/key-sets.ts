@@ -24,7 +24,7 @@ const maxBytes = 256 * 1024;
 const maxSources = 1_000;
 const maxCachedKeys = 5_000;
 
-export interface KeyQuery {
+interface KeyQuery {
   readonly algorithm: string;
   readonly keyId: string | undefined;
 }
@@ -33,7 +33,7 @@ export interface KeySets {
   find(source: KeySource, query: KeyQuery): Promise<KeyObject | 'unknown_key' | 'keys_unavailable'>;
 }
 
-export interface KeySetDeps {
+interface KeySetDeps {
   readonly outbound: Outbound;
   readonly clock: Clock;
   readonly log: Log;

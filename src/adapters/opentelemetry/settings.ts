@@ -6,7 +6,7 @@
 import { accessSync, constants } from 'node:fs';
 import type { Environment } from '../../kernel/config/config.ts';
 
-export const samplerNames = [
+const samplerNames = [
   'always_on',
   'always_off',
   'traceidratio',
@@ -34,7 +34,7 @@ export interface TracingSettings {
   };
 }
 
-export type TracingState =
+type TracingState =
   | { readonly kind: 'off' }
   | { readonly kind: 'on'; readonly settings: TracingSettings }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };

@@ -12,7 +12,7 @@ import { OutboundProblem } from '../../kernel/ports/outbound.ts';
 import { isAddress, isLocalName } from './addresses.ts';
 import type { Resolve } from './resolve.ts';
 
-export interface ConnectionPolicy {
+interface ConnectionPolicy {
   readonly resolve: Resolve;
   readonly mayConnect: (address: string) => boolean;
   /** Also looks up names that are local to a network; then there is nothing to hide. */

@@ -4,7 +4,7 @@ import type { Log } from '../../kernel/observability/log.ts';
 import { clientOf } from './client.ts';
 import type { Hosts } from './hosts.ts';
 
-export interface Pools {
+interface Pools {
   queries(): pg.Pool;
   ping(): pg.Pool;
   close(): Promise<void>;

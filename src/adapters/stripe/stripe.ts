@@ -19,7 +19,7 @@ const portalTtlMs = 5 * 60_000;
 
 export type Prices = Readonly<Record<PaidTier, string>>;
 
-export interface StripeOptions {
+interface StripeOptions {
   readonly secretKey: string;
   readonly prices: Prices;
   /** Stripe redirects people here afterwards. */

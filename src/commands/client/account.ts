@@ -20,7 +20,7 @@ export interface AccountOptions {
 
 /** `profile` is the name of the stored profile, if the account is one. */
 export type Account = Profile & { readonly profile?: string };
-export type ClientAccount = Extract<Account, { readonly clientId: string }>;
+type ClientAccount = Extract<Account, { readonly clientId: string }>;
 export type SessionAccount = Extract<Account, { readonly session: string }>;
 
 /** Where the requests of an account go, and the headers that prove it. */
@@ -131,7 +131,7 @@ export async function accessOf(account: Account): Promise<Access> {
   return { base: `${account.url}/api/v1`, headers: { authorization: `Bearer ${access_token}` } };
 }
 
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly access_token: string;
   readonly scope?: string;
   readonly expires_in?: number;

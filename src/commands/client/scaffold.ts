@@ -11,7 +11,7 @@ import type { AccountOptions } from './account.ts';
 import { type Connection, connect, requestTimeoutMs } from './connection.ts';
 import { readBody } from './http.ts';
 
-export interface ScaffoldOptions extends AccountOptions {
+interface ScaffoldOptions extends AccountOptions {
   readonly language: string;
   readonly out: string;
   readonly force?: boolean;

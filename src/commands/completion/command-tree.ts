@@ -1,7 +1,7 @@
 /** The commands and options of the program as plain data, for shell completion and for the reference page. */
 import type { Command, Option } from 'commander';
 
-export interface TreeOption {
+interface TreeOption {
   /** `--status` */
   readonly flag: string;
   readonly description: string;

@@ -30,7 +30,7 @@ import {
 } from './store.ts';
 import { eventOf } from './transitions.ts';
 
-export type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
+type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly organizationId: string;
   readonly allowedScopes: readonly Scope[];
 };

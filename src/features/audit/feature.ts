@@ -51,7 +51,7 @@ import { verifyAllTreeHeads } from './verify/tree-head-scan.ts';
 import { createVerifier, type Verifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
-export interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'> {
+interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
 }

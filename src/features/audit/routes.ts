@@ -21,7 +21,7 @@ import {
 } from './schema.ts';
 import type { VerificationService } from './verify/service.ts';
 
-export interface AuditServices {
+interface AuditServices {
   readonly reader: AuditReader;
   readonly verification: VerificationService;
   readonly proof: ProofService;

@@ -24,7 +24,7 @@ export interface BillingDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   >;
 }
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly baseUrl: string;
   readonly stripe: { readonly provider: PaymentProvider; readonly readEvent: ReadPaymentEvent } | undefined;
   /** Whether plans can be ordered without Stripe, and without payment. */

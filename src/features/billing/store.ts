@@ -81,7 +81,7 @@ export async function saveSubscription(db: Queryable, s: StoredSubscription): Pr
   );
 }
 
-export interface ProcessedEvent {
+interface ProcessedEvent {
   readonly provider: ProviderName;
   readonly eventId: string;
   readonly type: string;

@@ -30,7 +30,7 @@ const newestFirst = sql`order by a.created_at desc, a.agent_id desc`;
 /** With microseconds for the cursor; the wire format has milliseconds. */
 const exactTime = sql`a.created_at::text as "exactTime"`;
 
-export type ListedAgent = CardFacts & { readonly exactTime: string };
+type ListedAgent = CardFacts & { readonly exactTime: string };
 
 export const findActive = (
   db: Queryable,
@@ -62,7 +62,7 @@ export const findUnchecked = (
         ${newestFirst} limit ${limit}`,
   );
 
-export interface BadgeCheck {
+interface BadgeCheck {
   readonly agentId: string;
   readonly digest: string;
   readonly verified: boolean;

@@ -26,7 +26,7 @@ import { createSignIn } from './sessions/sign-in.ts';
 import { type ConsoleFiles, createPages } from './static/pages.ts';
 import { pageRoutes } from './static/routes.ts';
 
-export interface ConsoleSettings {
+interface ConsoleSettings {
   /** The public address. It decides whether the cookie is `Secure`. */
   readonly baseUrl: string;
   readonly multiTenant: boolean;

@@ -28,7 +28,7 @@ import {
 import { eventOf } from './transitions.ts';
 import type { CredentialUses } from './uses.ts';
 
-export interface CredentialPath {
+interface CredentialPath {
   readonly agentId: string;
   readonly credentialId: string;
 }

@@ -2,11 +2,11 @@
 import type { EventType } from '../../contract/events.ts';
 import { fail } from '../../kernel/fail.ts';
 
-export type CredentialStatus = 'active' | 'revoked';
-export type CredentialStep = 'rotate' | 'revoke';
+type CredentialStatus = 'active' | 'revoked';
+type CredentialStep = 'rotate' | 'revoke';
 
 /** The event of each allowed step; others are refused. */
-export const credentialTransitions: Readonly<
+const credentialTransitions: Readonly<
   Record<CredentialStatus, Partial<Record<CredentialStep, EventType>>>
 > = {
   active: { rotate: 'credential.rotated', revoke: 'credential.revoked' },

@@ -13,7 +13,7 @@ import {
   Uuid,
 } from '../../contract/shapes.ts';
 
-export const chainStatuses = ['active', 'expired', 'revoked'] as const;
+const chainStatuses = ['active', 'expired', 'revoked'] as const;
 export type ChainStatus = (typeof chainStatuses)[number];
 
 const link = {

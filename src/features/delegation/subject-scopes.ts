@@ -6,7 +6,7 @@ import type { NoAudienceScopes } from '../resources/audience-scopes.ts';
 import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
 import type { ChainAgent, DelegationDeps } from './feature.ts';
 
-export interface SubjectScopes {
+interface SubjectScopes {
   readonly scopes: readonly string[];
   /** Why no token is issued for the audience, with any scope. */
   readonly problem?: string;

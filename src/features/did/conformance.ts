@@ -14,7 +14,7 @@ import type { Identifiers } from './identifiers.ts';
 import { DidDocument } from './schema.ts';
 import { badgeType, signBadge } from './sign.ts';
 
-export interface Conformance {
+interface Conformance {
   /** The DID document resolves and the badge verifies. */
   readonly verified: boolean;
   /** And every card is valid against its schema. */

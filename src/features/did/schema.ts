@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { Timestamp, Uuid } from '../../contract/shapes.ts';
 
-export const cardFormats = ['a2a', 'oasf', 'badge'] as const;
-export type CardFormat = (typeof cardFormats)[number];
+const cardFormats = ['a2a', 'oasf', 'badge'] as const;
+type CardFormat = (typeof cardFormats)[number];
 
 const DidUrl = Type.String({
   pattern: '^did:web:[^\\s#]+(#\\S+)?$',

@@ -6,7 +6,7 @@ import canonicalize from 'canonicalize';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { A2aCard, Badge, BadgeCredential, OasfRecord } from './formats.ts';
 
-export type Attest = Pick<Signer, 'attest'>['attest'];
+type Attest = Pick<Signer, 'attest'>['attest'];
 
 export const badgeType = 'vc+jwt';
 

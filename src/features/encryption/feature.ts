@@ -17,7 +17,7 @@ export interface EncryptionDeps extends Pick<SharedDeps, 'db' | 'ledger' | 'log'
   readonly columns: readonly EncryptedColumn[];
 }
 
-export interface CountOptions {
+interface CountOptions {
   /** Rows of keys that are not configured are not `left`. */
   readonly skipUnreadable: boolean;
 }
@@ -28,7 +28,7 @@ export interface RowCount {
   readonly left: number;
 }
 
-export interface RotationRequest extends CountOptions {
+interface RotationRequest extends CountOptions {
   readonly actor: Actor;
   /** The agent and the organization whose audit log records the rotation. */
   readonly subject: { readonly organizationId: string; readonly agentId: string };
@@ -37,7 +37,7 @@ export interface RotationRequest extends CountOptions {
 }
 
 /** Rows that no key decrypts. There may be many: only the first ones are named. */
-export interface UnreadableRows {
+interface UnreadableRows {
   readonly rows: number;
   /** As `table.column id`, in the order of the columns. */
   readonly first: readonly string[];

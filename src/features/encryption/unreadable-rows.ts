@@ -4,7 +4,7 @@ import type { RotationResult } from './feature.ts';
 
 const maxNamed = 100;
 
-export type UnreadableKind = 'damaged' | 'unknown';
+type UnreadableKind = 'damaged' | 'unknown';
 
 export function createUnreadableRows() {
   const kinds = { damaged: { rows: 0, first: [] as string[] }, unknown: { rows: 0, first: [] as string[] } };

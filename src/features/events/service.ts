@@ -11,7 +11,7 @@ import type { EventStreamDeps } from './feature.ts';
 import { parsePositionId } from './messages.ts';
 import type { EventsQuery } from './schema.ts';
 
-export interface OpenRequest {
+interface OpenRequest {
   readonly caller: Caller;
   readonly query: EventsQuery;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { literals, Nullable, Timestamp } from '../../contract/shapes.ts';
 
-export const keyStatuses = ['active', 'previous', 'next', 'retired'] as const;
+const keyStatuses = ['active', 'previous', 'next', 'retired'] as const;
 
 const SigningKey = Type.Object(
   {

@@ -23,22 +23,22 @@ import {
 } from './store.ts';
 import { eventOf, type OrganizationStatus } from './transitions.ts';
 
-export interface OrganizationPlan {
+interface OrganizationPlan {
   readonly planTier: PlanTier;
   readonly maxAgents: number;
   readonly status: OrganizationStatus;
 }
 
 /** The organization's own limits; null where the plan's limit holds. */
-export interface LimitOverrides {
+interface LimitOverrides {
   readonly maxAgents: number | null;
   readonly maxTokensPerMonth: number | null;
 }
 
 /** An agent that the caller is about to give a secret, a key or a trust policy. */
-export type ImpersonationTarget = Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>;
+type ImpersonationTarget = Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>;
 
-export type RoleHolder = Pick<
+type RoleHolder = Pick<
   Caller,
   'organizationId' | 'agentId' | 'trustPolicyId' | 'delegation' | 'person'
 >;

@@ -2,7 +2,7 @@
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
 
-export interface MadeProofs {
+interface MadeProofs {
   readonly made: readonly string[];
   /** The proofs by which they were made: they inherit the rows. */
   readonly madeBy: readonly string[];

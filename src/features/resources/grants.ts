@@ -22,7 +22,7 @@ import type { AgentGrantQuery, Grant, GrantQuery, Resource, ScopeNames } from '.
 import { findGrantedResource, findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
 
-export interface GrantPath {
+interface GrantPath {
   readonly agentId: string;
   readonly resourceId: string;
 }

@@ -16,7 +16,7 @@ import {
 import { resourceClaims } from './audience-scopes.ts';
 
 /** A TXT record, a text on the host itself, or the word of an operator. */
-export const verificationMethods = ['dns', 'well-known', 'operator'] as const;
+const verificationMethods = ['dns', 'well-known', 'operator'] as const;
 export type VerificationMethod = (typeof verificationMethods)[number];
 
 const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxTokenSeconds } = limits.resource;

@@ -47,7 +47,7 @@ export const joinTargets = (audiences: readonly (string | undefined)[]): JoinedT
   left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = a.agent_id`,
 });
 
-export interface TargetQuery {
+interface TargetQuery {
   /** The agent whose grant counts: the client, or the subject of a delegation. */
   readonly ownerId: string;
   readonly clientId: string;

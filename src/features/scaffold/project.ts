@@ -7,7 +7,7 @@ export interface TextFile {
 }
 
 /** The placeholders of a template: `@@name@@`. */
-export interface TemplateValues {
+interface TemplateValues {
   readonly agentId: string;
   readonly organizationId: string;
   readonly email: string;

@@ -14,7 +14,7 @@ import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
-export interface StreamsDeps extends Pick<SharedDeps, 'clock' | 'log' | 'metrics'> {
+interface StreamsDeps extends Pick<SharedDeps, 'clock' | 'log' | 'metrics'> {
   /** A pool of its own, with a connection for each stream and one more: a publisher keeps its connection while it waits for the broker. */
   readonly db: Db;
   /** The configured ones. */

@@ -10,7 +10,7 @@ import type { Log } from '../../kernel/observability/log.ts';
 import { type Broker, BrokerUnavailable, type StreamName } from '../../kernel/ports/broker.ts';
 import { findHead, type OutboxRow, removePublished } from './store.ts';
 
-export interface PublisherDeps {
+interface PublisherDeps {
   readonly db: Db;
   readonly log: Log;
   readonly stream: StreamName;

@@ -19,7 +19,7 @@ export const TierStatus = Type.Object(
 );
 export type TierStatus = Static<typeof TierStatus>;
 
-export const paidTiers = ['pro', 'enterprise'] as const;
+const paidTiers = ['pro', 'enterprise'] as const;
 export type PaidTier = (typeof paidTiers)[number];
 
 export const TierUpgrade = Type.Object(

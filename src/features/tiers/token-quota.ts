@@ -10,7 +10,7 @@ import type { AgentStatus } from '../tokens/store.ts';
 import type { TierDeps } from './feature.ts';
 import { isLimited, type LimitReached, limitReached, limitsOf } from './limits.ts';
 
-export type QuotaClient = Pick<AgentStatus, 'organizationId' | 'agentId' | 'planTier' | 'maxTokensPerMonth'>;
+type QuotaClient = Pick<AgentStatus, 'organizationId' | 'agentId' | 'planTier' | 'maxTokensPerMonth'>;
 
 /**
  * Returns one entry per client, in their order: undefined when a token may be issued, which must then be recorded in the same

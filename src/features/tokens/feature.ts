@@ -57,7 +57,7 @@ export interface TokenDeps
 }
 
 /** Clients that authenticate by an assertion of an external issuer. */
-export interface ExternalAssertions {
+interface ExternalAssertions {
   isExternal(assertion: string): boolean;
   /** Issues a token of the client's own. */
   redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;

@@ -38,7 +38,7 @@ export interface AuthorizedToken {
   readonly trustPolicyId?: string;
 }
 
-export interface MintRequest extends AuthorizedToken {
+interface MintRequest extends AuthorizedToken {
   readonly origin: Origin;
   /** The client that will hold the token. */
   readonly agentId: string;

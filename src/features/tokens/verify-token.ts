@@ -47,7 +47,7 @@ export interface VerifiedToken {
  */
 export type VerifyToken = (token: string, audience?: string) => MaybePromise<VerifiedToken | undefined>;
 
-export interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
+interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
   readonly verify: VerifyToken;
 }
 

@@ -21,7 +21,7 @@ export interface UsageService {
   export(caller: Caller, query: UsageExportQuery): Promise<UsageFile>;
 }
 
-export interface UsageFile {
+interface UsageFile {
   readonly name: string;
   readonly contentType: string;
   readonly text: AsyncIterable<string>;

@@ -32,7 +32,7 @@ import { createSubscriberPresence, type SubscriberPresence } from './subscriptio
 import { createWebhookService } from './subscriptions/service.ts';
 import { erasePreviousSecrets } from './subscriptions/store.ts';
 
-export interface DeliverySettings {
+interface DeliverySettings {
   /** When false, no deliveries are written and nothing is sent. */
   readonly enabled: boolean;
   readonly timeoutMs: number;

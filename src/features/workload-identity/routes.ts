@@ -25,7 +25,7 @@ import {
   TrustTest,
 } from './schema.ts';
 
-export interface OidcHandlers {
+interface OidcHandlers {
   readonly issuer: string;
   readonly policies: PolicyService;
   readonly test: TestToken;

@@ -37,7 +37,7 @@ export interface BatcherOptions<Item, Result> {
   readonly metrics?: Metrics;
 }
 
-export interface Batcher<Item, Result> {
+interface Batcher<Item, Result> {
   /** Fails with `Overloaded` when the queue is full. */
   (item: Item): Promise<Result>;
   /** Whether it refuses items of this key now; for a caller that would do work in vain. */

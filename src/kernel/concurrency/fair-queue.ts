@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { inCurrentSpan } from '../observability/tracing.ts';
 import { Overloaded } from '../overloaded.ts';
 
-export interface FairQueueOptions {
+interface FairQueueOptions {
   readonly concurrency: number;
   /** Jobs of one key that run at once; 1 by default. */
   readonly perKey?: number;

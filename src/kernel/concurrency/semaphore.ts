@@ -1,6 +1,6 @@
 /** A semaphore: at most `permits` holders at once; the others wait in order. A full queue or a long wait is refused (backpressure). */
 
-export interface SemaphoreOptions {
+interface SemaphoreOptions {
   readonly permits: number;
   readonly maxQueue: number;
   readonly maxWaitMs: number;
@@ -8,7 +8,7 @@ export interface SemaphoreOptions {
   refusal(): Error;
 }
 
-export interface Semaphore {
+interface Semaphore {
   /** Undefined when a permit was free; otherwise resolves once one is. Each holder calls `release` once. */
   acquire(): Promise<void> | undefined;
   release(): void;

@@ -2,7 +2,7 @@
  * A queue in which keys (organizations) take turns: the first item of each key, then the second of each. Items of one key are in the
  * order of their arrival.
  */
-export interface TurnQueue<Item> {
+interface TurnQueue<Item> {
   readonly length: number;
   push(key: string, item: Item): void;
   /** Removes the next items. */

@@ -1,5 +1,5 @@
 /** Yields to the event loop once per `every` units of work, so that long CPU work does not delay other requests. */
-export type YieldToEventLoop = (units?: number) => Promise<void> | undefined;
+type YieldToEventLoop = (units?: number) => Promise<void> | undefined;
 
 export function createYield(every: number): YieldToEventLoop {
   let done = 0;

@@ -21,7 +21,7 @@ export interface RowsOfKey {
   readonly newest: EncryptedText;
 }
 
-export interface TextRange {
+interface TextRange {
   /** Leaves out the texts that begin with this prefix. */
   readonly unlessEncryptedWith?: string;
   /** Begins after the row with this id. */

@@ -84,7 +84,7 @@ export const tryLockExclusive = (
   ids: readonly string[],
 ): Promise<Set<string>> => tryLockRows(tx, kind, ids, 'exclusive');
 
-export type LockKind = keyof typeof kinds;
+type LockKind = keyof typeof kinds;
 export type LockMode = 'shared' | 'exclusive';
 
 const lockOf = (kind: LockKind) => sql`${kinds[kind]}::int, hashtext(id)`;

@@ -2,7 +2,7 @@
  * An approximate LRU cache, bounded by the number of entries or by their total weight. It keeps two generations: when the young one
  * is full it becomes the old one, and entries that were not read since are evicted. This costs no list to maintain per read.
  */
-export interface LruCache<V> {
+interface LruCache<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
 }

@@ -16,7 +16,7 @@ export interface Envelope {
 }
 
 /** A domain event, or an audit event with its metadata as `data`: they contain the same facts, and others that are not chosen. */
-export type EventFacts = Pick<
+type EventFacts = Pick<
   DomainEvent,
   'eventId' | 'outcome' | 'organizationId' | 'agentId' | 'timestamp' | 'data'
 > & { readonly type: string; readonly notSent?: true };

@@ -11,7 +11,7 @@ import type { LedgerEntry } from '../domain-event.ts';
 import { minuteMs } from '../refusal-limit.ts';
 
 /** The entries that are not sent. */
-export type LimitRefusalEvents = (
+type LimitRefusalEvents = (
   tx: Tx,
   entries: readonly LedgerEntry[],
   now: number,

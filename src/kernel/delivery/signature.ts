@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 
 export const secretPrefix = 'whsec_';
 
-export interface SignedDelivery {
+interface SignedDelivery {
   readonly deliveryId: string;
   readonly eventType: string;
   /** The text of the body. */
@@ -15,7 +15,7 @@ export interface SignedDelivery {
   readonly timestamp: number;
 }
 
-export interface SigningSecrets {
+interface SigningSecrets {
   readonly current: string;
   readonly previous?: string | undefined;
 }

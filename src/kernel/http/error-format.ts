@@ -7,7 +7,7 @@ import { ApiError, TokenError } from '../fail.ts';
 import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { type BodyFormat, mediaTypes } from './route.ts';
 
-export interface FormattedError {
+interface FormattedError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
@@ -17,7 +17,7 @@ export interface FormattedError {
 }
 
 /** The properties of the route entry that decide the form of an error. */
-export interface ErrorFormat {
+interface ErrorFormat {
   readonly failures: 'envelope' | 'oauth';
   /** With `oauth`: the error code for a malformed form. */
   readonly malformed?: TokenErrorCode | undefined;

@@ -7,13 +7,13 @@ import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { formatError } from './error-format.ts';
 import type { Guard } from './guard.ts';
 
-export type ErrorHandler = (
+type ErrorHandler = (
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<unknown>;
 
-export interface ErrorHandlerDeps {
+interface ErrorHandlerDeps {
   readonly guard: Guard;
   readonly log: Log;
   readonly metrics: Metrics;

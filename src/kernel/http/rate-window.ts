@@ -25,7 +25,7 @@ export interface RateWindow {
   unused(): WindowState;
 }
 
-export interface RateWindowDeps {
+interface RateWindowDeps {
   readonly kv: Kv;
   /** Counts in this process while `kv` is unavailable. */
   readonly fallback: Kv;

@@ -85,7 +85,7 @@ export type Limit =
   | 'none'
   | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' };
 
-export interface RouteSchema {
+interface RouteSchema {
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;
@@ -144,7 +144,7 @@ export interface Input<S extends RouteSchema, A extends Access> {
 export type AccessCheck = 'allowed' | 'invalidToken' | 'noScope';
 
 /** The values are runtime expressions of OpenAPI, such as `$response.body#/access_token`. */
-export interface RouteLink {
+interface RouteLink {
   /** The id of the operation. */
   readonly to: string;
   readonly description: string;
@@ -159,7 +159,7 @@ export interface RouteLink {
  */
 export type ReadCost = 'heavy' | 'long';
 
-export interface RouteSpec<S extends RouteSchema, A extends Access> {
+interface RouteSpec<S extends RouteSchema, A extends Access> {
   /** `operationId` in the OpenAPI document. */
   readonly id: string;
   /** One line without a full stop. */

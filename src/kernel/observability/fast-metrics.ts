@@ -7,13 +7,13 @@ import type { Metric } from 'prom-client';
 
 type Labels = Readonly<Record<string, string>>;
 
-export interface CounterOptions {
+interface CounterOptions {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-export interface HistogramOptions extends CounterOptions {
+interface HistogramOptions extends CounterOptions {
   readonly buckets: readonly number[];
 }
 

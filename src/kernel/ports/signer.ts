@@ -33,7 +33,7 @@ export interface Signer {
 /** A MAC over the text, in hexadecimal. */
 export type Seal = (text: string) => string;
 
-export interface AttestationHeader {
+interface AttestationHeader {
   readonly typ: string;
   readonly kid: string;
   readonly cty?: string;

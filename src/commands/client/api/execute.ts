@@ -21,7 +21,7 @@ import {
   rowsIn,
 } from './table.ts';
 
-export interface ExecuteOptions extends AccountOptions {
+interface ExecuteOptions extends AccountOptions {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly yes?: boolean;
@@ -81,7 +81,7 @@ async function requireConsent(io: Io, command: ApiCommand, { path }: ApiRequest)
   if (!(await confirm(io, question))) throw new CommandError('cancelled; nothing was changed');
 }
 
-export function showAnswer(io: Io, command: ApiCommand, answer: unknown, options: ExecuteOptions): void {
+function showAnswer(io: Io, command: ApiCommand, answer: unknown, options: ExecuteOptions): void {
   warnOfSecrets(io, answer);
   const list = rowsIn(answer);
   if (options.json) printJson(io, answer ?? null);

@@ -22,7 +22,7 @@ export interface Field {
 }
 
 /** Options of every command; a field of the same name gets the name of its group in front. */
-export const reservedFlags = new Set([
+const reservedFlags = new Set([
   'profile',
   'url',
   'data',
@@ -41,7 +41,7 @@ const secretNames = /^(token|parentToken)$/;
 
 export const isAuthentication = (name: string): boolean => authenticationFields.test(name);
 
-export const kebab = (name: string): string =>
+const kebab = (name: string): string =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replaceAll('_', '-')

@@ -102,5 +102,5 @@ function optionsOf(field: Field): Option[] {
 
 const placeholders = { text: 'text', integer: 'number', list: 'list', json: 'json', secret: 'file' } as const;
 
-export const shellQuoted = (word: string): string =>
+const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

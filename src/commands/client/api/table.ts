@@ -6,7 +6,7 @@ import { oneLine, print, printHeading, quoted } from '../../terminal.ts';
 export type Entry = Readonly<Record<string, unknown>>;
 
 /** Undefined when output is no terminal: nothing is cut then. */
-export type Width = number | undefined;
+type Width = number | undefined;
 
 const gap = '  ';
 const narrowest = 8;

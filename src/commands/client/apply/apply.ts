@@ -15,7 +15,7 @@ import { createReferences, prunedOrganizations } from './references.ts';
 import { openSecretSink, type SecretSink } from './secrets-file.ts';
 import { openSession, type Session } from './session.ts';
 
-export interface ApplyOptions extends AccountOptions {
+interface ApplyOptions extends AccountOptions {
   readonly file: readonly string[];
   readonly plan?: boolean;
   readonly prune?: boolean;

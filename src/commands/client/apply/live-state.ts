@@ -35,7 +35,7 @@ export interface LiveState {
 }
 
 /** Which parts of the state to read. */
-export interface Extent {
+interface Extent {
   readonly organizations: boolean;
   /** E-mail addresses and ids; or all. */
   readonly agents: 'all' | ReadonlySet<string>;

@@ -11,7 +11,7 @@ import { openFeed } from './follow.ts';
 import { findPosition, readSince } from './start-position.ts';
 import { untilInterrupted } from './stop.ts';
 
-export interface TailOptions extends AccountOptions {
+interface TailOptions extends AccountOptions {
   readonly action?: string;
   readonly agent?: string;
   readonly outcome?: string;

@@ -18,7 +18,7 @@ export interface Feed {
   close(): Promise<void>;
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   /** A type of event, or the beginning of types and a `*`. */
   readonly action?: string | undefined;
   /** The position after which it starts; without it, it starts now. */

@@ -21,7 +21,7 @@ const waitsMs = [1_000, 3_000, 10_000] as const;
 export const maxAttempts = waitsMs.length + 1;
 
 /** Returns whether the receiver accepted the event. `report` is called after each attempt. */
-export type Forward = (envelope: Envelope, report: (attempt: Attempt) => void) => Promise<boolean>;
+type Forward = (envelope: Envelope, report: (attempt: Attempt) => void) => Promise<boolean>;
 
 export function createForward(url: string, secret: string, sleep: (ms: number) => Promise<void>): Forward {
   // The user has typed the address: their own machine is the purpose. Redirects are not followed.

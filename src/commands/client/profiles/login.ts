@@ -17,7 +17,7 @@ import {
 } from './profiles.ts';
 import { endSession, isCode, redeemCode } from './session.ts';
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly url?: string;
   readonly profile?: string;
   readonly clientId?: string;

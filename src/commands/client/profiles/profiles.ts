@@ -5,7 +5,7 @@ import type { Io } from '../../io.ts';
 import { quoted } from '../../terminal.ts';
 import { changePrivateFile, configFolder, readPrivateFile } from '../private-file.ts';
 
-export interface ClientProfile {
+interface ClientProfile {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -21,7 +21,7 @@ export interface SessionProfile {
 
 export type Profile = ClientProfile | SessionProfile;
 
-export interface Profiles {
+interface Profiles {
   readonly current: string | undefined;
   readonly profiles: ReadonlyMap<string, Profile>;
 }

@@ -8,7 +8,7 @@ import { readBody, refusalOf, send } from '../http.ts';
 import type { SessionProfile } from './profiles.ts';
 
 /** What the server says about the session. */
-export interface SessionIdentity {
+interface SessionIdentity {
   readonly agentId: string;
   readonly agentName: string;
   readonly organizationId: string;

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
 import { isNotLinked, isRestored, type SequencerProgress, withLinks } from './links-store.ts';
 
-export type LinkingProgress = Pick<SequencerProgress, 'settledBefore' | 'reached' | 'restored'>;
+type LinkingProgress = Pick<SequencerProgress, 'settledBefore' | 'reached' | 'restored'>;
 
 export const readLinkingProgress = (db: Queryable): Promise<LinkingProgress | undefined> =>
   db.maybe(
@@ -48,12 +48,12 @@ export async function findOldestUnlinked(
   return age;
 }
 
-export interface AppendedEvent {
+interface AppendedEvent {
   readonly eventId: string;
   readonly timestamp: string;
 }
 
-export interface EventState {
+interface EventState {
   readonly eventId: string;
   /** The size of the checkpoint that covers its link; null without a link. */
   readonly coveredAt: number | null;

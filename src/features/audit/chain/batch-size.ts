@@ -5,7 +5,7 @@
  */
 import type { Log } from '../../../kernel/observability/log.ts';
 
-export interface BatchSize {
+interface BatchSize {
   current(): number;
   /** A batch with this many events lost the lock; undefined when the events were not read yet. */
   shrink(events: number | undefined, reason: string): void;

@@ -25,14 +25,14 @@ import {
 } from './verify-chain.ts';
 
 /** A checked head, or the reason why it does not count. */
-export interface HeadResult {
+interface HeadResult {
   readonly head?: ChainHead;
   /** The tree head that covers it; 0 when it is signed itself, or retention dropped it. */
   readonly tree?: number;
   readonly finding?: Finding;
 }
 
-export interface Dropped {
+interface Dropped {
   /** The segments and tree heads before this day, except the tree heads of the day that had the newest. */
   readonly before: string;
   /** The highest number of a dropped tree head; undefined when an earlier version signed the anchor. */

@@ -87,7 +87,7 @@ export interface AppendCursor {
 }
 
 /** Transaction ids; undefined means no bound. */
-export interface TransactionBounds {
+interface TransactionBounds {
   readonly before: string | undefined;
   readonly last: string | undefined;
   readonly reached: string | undefined;

@@ -6,7 +6,7 @@ import { nodeHash } from '../../../../sdk/typescript/src/audit/merkle.ts';
 
 export { leafHash, rootFrom } from '../../../../sdk/typescript/src/audit/merkle.ts';
 
-export interface MerkleTree {
+interface MerkleTree {
   readonly root: string;
   /** The inclusion proof of each leaf: the siblings from the leaf up to the root, joined. */
   readonly proofs: readonly string[];

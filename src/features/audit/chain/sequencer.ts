@@ -41,7 +41,7 @@ import { insertTreeHeads } from './tree-heads-store.ts';
 import type { UnlinkedEvents } from './unlinked-events.ts';
 import { type ChainHead, emptyHead } from './verify-chain.ts';
 
-export interface SequencerDeps {
+interface SequencerDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;

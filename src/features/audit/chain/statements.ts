@@ -10,7 +10,7 @@ import type { Claims, Signer } from '../../../kernel/ports/signer.ts';
 export * from '../../../../sdk/typescript/src/audit/statements.ts';
 
 /** A checkpoint in a tree. */
-export interface Leaf<T extends Checkpoint> {
+interface Leaf<T extends Checkpoint> {
   readonly checkpoint: T;
   /** The next checkpoint names it. */
   readonly hash: string;

@@ -33,7 +33,7 @@ interface Entry {
   readonly dueAt: number;
 }
 
-export interface UnlinkedEventsDeps {
+interface UnlinkedEventsDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;

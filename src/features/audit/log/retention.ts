@@ -36,7 +36,7 @@ import {
   setShortLockTimeout,
 } from './retention-store.ts';
 
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;

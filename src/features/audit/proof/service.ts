@@ -36,7 +36,7 @@ export interface ProofService {
   keys(query: KeysQuery): Promise<Page<AuditKey>>;
 }
 
-export interface ProofDeps {
+interface ProofDeps {
   readonly db: Db;
   /** Links all events that were recorded so far. */
   drain(): Promise<unknown>;

@@ -5,7 +5,7 @@ import { canonicalOf, differingColumns } from '../chain/canonical-store.ts';
 import type { EventText, Link } from '../chain/hashes.ts';
 
 /** The text of an event, and that of its columns if a row of an earlier version stores another. */
-export interface ProvenEvent extends EventText {
+interface ProvenEvent extends EventText {
   readonly columns: string | null;
 }
 

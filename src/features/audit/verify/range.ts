@@ -33,7 +33,7 @@ import { isWithin, type Period } from '../period.ts';
 import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
 import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
 
-export interface VerificationRange {
+interface VerificationRange {
   readonly organizationId: string;
   readonly from: ChainHead;
   /** The tree head that covers `from`. */

@@ -20,7 +20,7 @@ const allTime = {
   to: clampTime(Number.POSITIVE_INFINITY),
 };
 
-export interface VerificationServiceDeps {
+interface VerificationServiceDeps {
   readonly db: Db;
   readonly verifier: Verifier;
   /** Every organization that has events or evidence. */

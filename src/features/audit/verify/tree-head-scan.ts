@@ -11,7 +11,7 @@ import { readTreeHeads } from '../chain/tree-heads-store.ts';
 import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/verify-chain.ts';
 import type { Finding } from '../findings.ts';
 
-export interface TreeHeadScan {
+interface TreeHeadScan {
   /** The last tree head that was verified: the next part starts there. Undefined at the end. */
   readonly last: TreeHeadRow | undefined;
   readonly finding?: Finding;
@@ -19,14 +19,14 @@ export interface TreeHeadScan {
   readonly incomplete?: IncompleteTree | undefined;
 }
 
-export interface TreeHeadScanDeps {
+interface TreeHeadScanDeps {
   readonly read: ReadStatement;
   readonly keys: readonly PublicKey[];
   readonly treeLeaves: Pick<TreeLeaves, 'firstIncomplete' | 'gapFinding'>;
 }
 
 /** The most of one part. A tree has as many leaves as chains grew in its pass. */
-export interface PartLimits {
+interface PartLimits {
   readonly heads: number;
   readonly leaves: number;
 }

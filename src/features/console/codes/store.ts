@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
 
-export interface StoredCode {
+interface StoredCode {
   /** The session that made it, and the agent of the session. */
   readonly sessionId: string;
   readonly agentId: string;

@@ -19,7 +19,7 @@ export const secretsOf = (cookie: string): SignInSecrets => ({
   codeVerifier: derive(cookie, 'code verifier'),
 });
 
-export interface SignInCookie {
+interface SignInCookie {
   /** The value of Set-Cookie. `Lax`: the provider's redirect to us is a navigation from another site. */
   set(value: string): string;
   clear(): string;

@@ -28,7 +28,7 @@ import {
 } from './store.ts';
 
 /** The reasons that the sign-in page explains. */
-export const signInErrors = [
+const signInErrors = [
   'not_configured',
   'provider_unavailable',
   'provider_refused',
@@ -36,7 +36,7 @@ export const signInErrors = [
   'sign_in_expired',
   'not_invited',
 ] as const;
-export type SignInError = (typeof signInErrors)[number];
+type SignInError = (typeof signInErrors)[number];
 
 const errorOf: Readonly<Record<ProviderReason, SignInError>> = {
   unavailable: 'provider_unavailable',

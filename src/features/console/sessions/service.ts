@@ -25,7 +25,7 @@ import {
 
 export type SignInMethod = 'client' | 'link' | 'oidc' | 'command-line';
 
-export interface NewSession {
+interface NewSession {
   readonly method: SignInMethod;
   readonly agentId: string;
   readonly organizationId: string;
@@ -48,7 +48,7 @@ export type SessionOwner =
   | { readonly credentialId: string }
   | { readonly personId: string };
 
-export interface RefusedSignIn {
+interface RefusedSignIn {
   readonly method: SignInMethod;
   readonly reason: string;
   /** Nil UUIDs when they are not known. */

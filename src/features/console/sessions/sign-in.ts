@@ -15,7 +15,7 @@ import type { SignIn } from '../schema.ts';
 import { personOf, type Sessions, type SignInMethod, timesAt } from './service.ts';
 import { lockSession } from './store.ts';
 
-export interface SignInRequest {
+interface SignInRequest {
   readonly body: SignIn;
   readonly cookies: string | undefined;
   readonly origin: Origin;

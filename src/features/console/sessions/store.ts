@@ -81,7 +81,7 @@ export const lockSession = (
     sql`${liveSession(sql`s.session_id = ${sessionId}`, times)} for key share of s`,
   );
 
-export interface SessionInsert {
+interface SessionInsert {
   readonly sessionId: string;
   readonly secretHash: Buffer;
   readonly method: SignInMethod;

@@ -19,7 +19,7 @@ export interface ConsoleFile {
   readonly immutable: boolean;
 }
 
-export interface Reply {
+interface Reply {
   header(name: string, value: string): void;
 }
 

@@ -82,7 +82,7 @@ export async function listReceivedShares(db: Queryable, organizationId: string, 
 }
 
 /** A share in force. */
-export type AcceptedShare = Omit<Share, 'status' | 'offeredScopes'>;
+type AcceptedShare = Omit<Share, 'status' | 'offeredScopes'>;
 
 const acceptedColumns = sql`
   resource_id as "resourceId", organization_id as "organizationId", scopes, created_at as "createdAt",

@@ -23,7 +23,7 @@ import { countAnnounced, findOffer, purgeOffers, type StoredOffer, upsertOffer }
 import type { ListedShare, Share } from './share-schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
 
-export interface SharePath {
+interface SharePath {
   readonly resourceId: string;
   readonly organizationId: string;
 }

@@ -11,7 +11,7 @@ import type { AuthenticatedRequest } from './authorize.ts';
 import type { Recorded } from './record.ts';
 import { createSigningBacklog } from './signing-backlog.ts';
 
-export interface IssueOptions {
+interface IssueOptions {
   /** Whether the transaction waits for locks. */
   readonly waiting: boolean;
   /** Other agents to lock together with the clients. */
@@ -43,7 +43,7 @@ const batches = {
 /** An organization has one place, so it cannot take both. */
 const waitingRequests = { concurrency: 2, perKey: 1, maxQueue: 200, maxWaitMs: 30_000 } as const;
 
-export interface IssueQueues {
+interface IssueQueues {
   issue(request: AuthenticatedRequest): Promise<Recorded>;
   /** Whether a request of this organization would wait too long now. Without one: a request of any organization. */
   isOverloaded(organizationId?: string): boolean;

@@ -25,7 +25,7 @@ import {
 } from '../store.ts';
 
 /** Its agent and credentials do not change until the transaction ends. */
-export interface LockedClient {
+interface LockedClient {
   readonly kind: 'locked';
   readonly status: ClientStatus;
 }
@@ -35,7 +35,7 @@ export const agentBusy = { kind: 'agentBusy' } as const;
 
 export type ClientLock = LockedClient | AuthenticationFailure | typeof agentBusy;
 
-export interface LockOptions {
+interface LockOptions {
   readonly now: Date;
   readonly waiting: boolean;
   readonly resources: Pick<ResourceAccess, 'findTargets' | 'joinTargets'>;

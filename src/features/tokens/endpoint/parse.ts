@@ -23,7 +23,7 @@ export interface ParsedRequest extends Pick<TokenHttpRequest, 'form' | 'origin' 
   readonly proof: ClientCredential;
 }
 
-export interface RequestParser {
+interface RequestParser {
   parse(request: TokenHttpRequest): ParsedRequest;
   /** The code for a form that does not match the schema. */
   malformed(form: unknown): TokenErrorCode;

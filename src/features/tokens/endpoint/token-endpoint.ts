@@ -25,7 +25,7 @@ export interface TokenEndpoint {
   isOverloaded(): boolean;
 }
 
-export interface IssueSteps {
+interface IssueSteps {
   readonly proofs: ProofVerifier;
   readonly mint: Mint;
   readonly draft: DraftToken;

@@ -27,7 +27,7 @@ const maxRetryMs = 1_600;
 /** Passes that a list of deliveries waits for. */
 const maxCatchUp = 5;
 
-export interface FanOutDeps {
+interface FanOutDeps {
   readonly db: Db;
   readonly log: Log;
   readonly pace: Pace;

@@ -6,9 +6,9 @@ import type { Clock } from '../../../kernel/clock.ts';
 
 export const outcomeAgeMs = 3_600_000;
 
-export type OrganizationOutcome = 'delivered' | 'failed';
+type OrganizationOutcome = 'delivered' | 'failed';
 
-export interface OrganizationOutcomes {
+interface OrganizationOutcomes {
   record(organizationId: string, outcome: OrganizationOutcome): void;
   /** How many organizations have this outcome. */
   count(outcome: OrganizationOutcome): number;

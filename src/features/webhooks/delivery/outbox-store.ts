@@ -38,7 +38,7 @@ const waitingOrganizations = sql`
     from organizations e where e.id is not null
   )`;
 
-export interface FanOutResult {
+interface FanOutResult {
   /** False while another process makes deliveries. */
   readonly isLocked: boolean;
   readonly hasMore: boolean;

@@ -75,7 +75,7 @@ export async function updateSubscription(db: Queryable, subscription: Subscripti
   );
 }
 
-export interface SealedSecrets {
+interface SealedSecrets {
   readonly current: string;
   readonly previous: string | null;
   readonly previousExpiresAt: string | null;

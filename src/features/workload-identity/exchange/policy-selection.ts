@@ -39,7 +39,7 @@ export interface SelectedPolicy {
   readonly verified: VerifiedToken;
 }
 
-export interface SelectionFailure {
+interface SelectionFailure {
   /** Why the token is not admitted; for the audit log. */
   readonly problem: string;
   /**

@@ -11,7 +11,7 @@ import type { AuthorizeCaller } from './authorize-caller.ts';
 import { callerOf, type Identity, type RequestContext } from './identity.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
-export interface NoSession {
+interface NoSession {
   readonly message: string;
   readonly details?: Record<string, unknown>;
 }

@@ -21,7 +21,7 @@ export interface Listeners {
   stop(): Promise<Stopped | undefined>;
 }
 
-export interface Stopped {
+interface Stopped {
   /** Resolves when the last connection has ended. */
   readonly drained: Promise<unknown>;
 }

@@ -14,7 +14,7 @@ import { validationError } from './validation.ts';
 /** The first request with the key has committed while this one was running. Nothing of this one was changed. */
 export class IdempotencyKeyTaken extends Error {}
 
-export interface UsedKey {
+interface UsedKey {
   readonly requestHash: Buffer;
   readonly createdId: string;
   /** The body as it was sent; undefined when it was not stored. */
@@ -41,7 +41,7 @@ export interface IdempotencyDeps {
   readonly log: Log;
 }
 
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly entry: RouteEntry;
   readonly caller: Caller;
   readonly header: string | string[] | undefined;
@@ -50,14 +50,14 @@ export interface IdempotentRequest {
   readonly body: unknown;
 }
 
-export interface IdempotentWork<T> {
+interface IdempotentWork<T> {
   /** Does the work as this caller, which carries the key to the ledger. */
   create(caller: Caller): Promise<T>;
   /** The response body as text. */
   serialize(result: T): string;
 }
 
-export type IdempotentResult<T> = { readonly created: T } | { readonly replayed: string };
+type IdempotentResult<T> = { readonly created: T } | { readonly replayed: string };
 
 export type RunIdempotent = <T>(
   request: IdempotentRequest,

@@ -1,5 +1,5 @@
 /** A filter of a query: one name, or the beginning of names with a `*` at its end (`token.*`). */
-export type PrefixFilter = { readonly name: string } | { readonly prefix: string };
+type PrefixFilter = { readonly name: string } | { readonly prefix: string };
 
 export const readPrefixFilter = (text: string): PrefixFilter =>
   text.endsWith('*') ? { prefix: text.slice(0, -1) } : { name: text };

@@ -2,7 +2,7 @@
 import type { TimeRange } from '../../data/time-range.ts';
 import { type FieldProblem, validationError } from './validation.ts';
 
-export interface TimeRangeQuery {
+interface TimeRangeQuery {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }

@@ -22,7 +22,7 @@ export interface AgentEntry {
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
 
-export interface NamedScope {
+interface NamedScope {
   readonly name: string;
   readonly description?: string | null;
 }
@@ -43,7 +43,7 @@ export interface ResourceEntry {
   readonly shares?: readonly ShareEntry[];
 }
 
-export interface GrantEntry {
+interface GrantEntry {
   readonly agent: string;
   readonly resource: string;
   readonly scopes: readonly string[];

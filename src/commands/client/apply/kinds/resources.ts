@@ -24,7 +24,7 @@ export function planResources(planning: Planning): Change[] {
 }
 
 /** The fields as the API has them: every scope with a description, or null. */
-export const resourceFields = (wanted: ResourceEntry) => ({
+const resourceFields = (wanted: ResourceEntry) => ({
   ...pick(fields, wanted),
   scopes: wanted.scopes.map((scope) =>
     typeof scope === 'string'

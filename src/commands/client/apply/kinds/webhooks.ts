@@ -57,7 +57,7 @@ function findWebhook(
 }
 
 /** `https://hooks.example.com/…` */
-export function withoutPath(url: string): string {
+function withoutPath(url: string): string {
   const { origin, pathname, search } = URL.parse(url) ?? { origin: 'an address', pathname: '/', search: '' };
   return pathname === '/' && search === '' ? origin : `${origin}/…`;
 }

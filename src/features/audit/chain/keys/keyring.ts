@@ -52,7 +52,7 @@ export interface Keyring {
   introduce(takeOver: boolean): Promise<void>;
 }
 
-export interface KeyringDeps {
+interface KeyringDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;

@@ -8,7 +8,7 @@ import type { PublicKey, ReadStatement, Seal, Signer } from '../../../../kernel/
 import { readSigned, sign } from '../statements.ts';
 import { insertSharedSeal, readSharedSeals, type SharedSealRow } from './keys-store.ts';
 
-export interface SharedSeals {
+interface SharedSeals {
   /** The seals that trusted keys shared with ours, by key id. A seal that was read once stays in memory. */
   received(db: Queryable, trusted: readonly PublicKey[]): Promise<ReadonlyMap<string, Seal>>;
   /** Shares our seal with every other configured key that does not have it yet. */
