@@ -1,4 +1,7 @@
-/** The log of `dev` for people: pino's JSON lines as text. `serve` keeps JSON, for programs. */
+/**
+ * The log of `dev` for people: pino's JSON lines as text. `serve` keeps JSON, for programs. Ours instead of pino-pretty, because it removes
+ * control characters from what others wrote, and adds no dependency to the server.
+ */
 import type { DestinationStream } from 'pino';
 import type { Io } from './io.ts';
 import { oneLine, print } from './terminal.ts';

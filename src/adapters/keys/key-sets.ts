@@ -1,7 +1,8 @@
 /**
  * A cache of other issuers' key sets, fetched through the guarded outbound client. However many tokens arrive, an issuer gets at most
  * one request per cool-down for keys that it may have added, and retries with exponential backoff while it fails. Concurrent callers
- * share one request (single flight). Each process has its own cache.
+ * share one request (single flight). Each process has its own cache. Ours instead of jose's remote key sets, which keep no keys while an
+ * issuer fails, and do not wait longer after each failure.
  */
 
 import type { KeyObject } from 'node:crypto';

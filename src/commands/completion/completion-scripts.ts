@@ -1,6 +1,6 @@
 /**
  * Scripts with which bash, zsh and fish complete commands, options and their values. Each holds the whole tree as data, so that the
- * shell starts no process while a person types.
+ * shell starts no process while a person types, as it does with the completion libraries.
  */
 import { type TreeCommand, withDescendants } from './command-tree.ts';
 

@@ -1,6 +1,7 @@
 /**
  * An approximate LRU cache, bounded by the number of entries or by their total weight. It keeps two generations: when the young one
- * is full it becomes the old one, and entries that were not read since are evicted. This costs no list to maintain per read.
+ * is full it becomes the old one, and entries that were not read since are evicted. This costs no list to maintain per read, as the exact
+ * order of lru-cache does.
  */
 interface LruCache<V> {
   get(key: string): V | undefined;
