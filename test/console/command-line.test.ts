@@ -5,6 +5,7 @@ import {
   assertAccessible,
   assertNoSidewaysScroll,
   browserTest,
+  settle,
   startConsole,
   tabTo,
 } from '../support/console.ts';
@@ -96,7 +97,9 @@ browserTest('500 a failure: the message with the request id, and another try', a
 });
 
 browserTest('401 an ended session: the sign-in opens', async (t) => {
-  const page = await server.open(t);
+  // This page asks the server for nothing by itself, which would open the sign-in before the click.
+  const page = await server.open(t, '/settings');
+  await settle(page);
   await openDialog(page);
   await page.context().clearCookies();
   await dialogOf(page).getByRole('button', { name: 'Show a code' }).click();

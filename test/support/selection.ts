@@ -117,7 +117,7 @@ const extended = new Set([
 const repeated = new Set([
   'src/features/audit/chain/keys/rotation.test.ts',
   'src/features/audit/verify/tamper.test.ts',
-  'src/features/audit/verify/usual-link.test.ts',
+  'sdk/typescript/test/fast-link-parser.test.ts',
   'src/features/delegation/random-trees.test.ts',
   'src/features/delegation/resource-trees.test.ts',
   'src/features/resources/random-grants.test.ts',

