@@ -143,13 +143,38 @@ const rules = ['test/architecture.test.ts', 'test/contract.test.ts', 'test/gener
 /** `src/features/agents/agents.test.ts`: the main operations of a feature over HTTP, or an adapter as it is used. */
 const isMain = (file: string) => dirname(file).split('/').includes(basename(file, '.test.ts'));
 
+/** Not in a quick run either: each takes six seconds or more beside three others. */
+const long = new Set([
+  'src/adapters/kv/kv.test.ts',
+  'src/adapters/postgres/postgres.test.ts',
+  'src/adapters/stripe/stripe.test.ts',
+  'src/features/access/access.test.ts',
+  'src/features/audit/chain/chain.test.ts',
+  'src/features/billing/billing.test.ts',
+  'src/features/compliance/compliance.test.ts',
+  'src/features/console/codes/codes.test.ts',
+  'src/features/console/oidc/oidc.test.ts',
+  'src/features/encryption/encryption.test.ts',
+  'src/features/marketplace/marketplace.test.ts',
+  'src/features/overview/overview.test.ts',
+  'src/features/tokens/preview/preview.test.ts',
+  'src/features/usage/usage.test.ts',
+  'src/features/webhooks/subscriptions/subscriptions.test.ts',
+  'src/features/workload-identity/exchange/exchange.test.ts',
+  'src/kernel/http/guard.test.ts',
+  'src/kernel/http/input/input.test.ts',
+  'src/kernel/http/server.test.ts',
+]);
+
 /** For the inner loop: the rules of the tree, the kernel, and the main file of each feature and adapter. */
 const isQuick = (file: string) =>
   rules.includes(file) ||
-  ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
+  ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) &&
+    !isSlow(file) &&
+    !long.has(file));
 
 /** For the test that they exist. */
-export const listedFiles: readonly string[] = [...slowest, ...extended, ...repeated, ...rules];
+export const listedFiles: readonly string[] = [...slowest, ...extended, ...repeated, ...rules, ...long];
 
 /** `--quick`, `--extended`, or the files to run; without any, all that `npm test` runs. */
 export function selectFiles(args: readonly string[]): string[] {
