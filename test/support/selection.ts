@@ -143,17 +143,20 @@ const rules = ['test/architecture.test.ts', 'test/contract.test.ts', 'test/gener
 /** `src/features/agents/agents.test.ts`: the main operations of a feature over HTTP, or an adapter as it is used. */
 const isMain = (file: string) => dirname(file).split('/').includes(basename(file, '.test.ts'));
 
-/** Not in a quick run either: each takes six seconds or more beside three others. */
+/** Not in a quick run either: each takes five seconds or more beside three others. */
 const long = new Set([
   'src/adapters/kv/kv.test.ts',
   'src/adapters/postgres/postgres.test.ts',
   'src/adapters/stripe/stripe.test.ts',
   'src/features/access/access.test.ts',
   'src/features/audit/chain/chain.test.ts',
+  'src/features/audit/export/export.test.ts',
+  'src/features/audit/proof/proof.test.ts',
   'src/features/billing/billing.test.ts',
   'src/features/compliance/compliance.test.ts',
   'src/features/console/codes/codes.test.ts',
   'src/features/console/oidc/oidc.test.ts',
+  'src/features/did/did.test.ts',
   'src/features/encryption/encryption.test.ts',
   'src/features/marketplace/marketplace.test.ts',
   'src/features/overview/overview.test.ts',
@@ -161,6 +164,7 @@ const long = new Set([
   'src/features/usage/usage.test.ts',
   'src/features/webhooks/subscriptions/subscriptions.test.ts',
   'src/features/workload-identity/exchange/exchange.test.ts',
+  'src/features/workload-identity/policies/policies.test.ts',
   'src/kernel/http/guard.test.ts',
   'src/kernel/http/input/input.test.ts',
   'src/kernel/http/server.test.ts',
