@@ -58,7 +58,7 @@ const isCall = (node?: Node): boolean =>
   node?.type === 'OptionalCallExpression' ||
   (node?.type === 'AwaitExpression' && isCall(node.argument));
 
-/** Removes a call whose result nobody uses. */
+/** Removes a call whose result is not used. */
 const callMutator = {
   name: 'Call',
   *mutate({ node }: NodePath) {

@@ -16,7 +16,7 @@ function downloadBlob(name: string, blob: Blob): void {
 export const downloadText = (name: string, text: string, type = 'text/plain'): void =>
   downloadBlob(name, new Blob([text], { type }));
 
-/** Saves the answer of an operation, by the server's name for it, if it has one. `busy` is the name of the file meanwhile. */
+/** Saves the answer of an operation, by the server's name for it, if it has one. `busy` is the name of the file while it is saved. */
 export function useDownload() {
   const [busy, setBusy] = useState<string>();
   const download = async <Id extends OperationId>(operation: Id, input: Input<Id>, name: string) => {

@@ -6,12 +6,11 @@ type CredentialStatus = 'active' | 'revoked';
 type CredentialStep = 'rotate' | 'revoke';
 
 /** The event of each allowed step; others are refused. */
-const credentialTransitions: Readonly<
-  Record<CredentialStatus, Partial<Record<CredentialStep, EventType>>>
-> = {
-  active: { rotate: 'credential.rotated', revoke: 'credential.revoked' },
-  revoked: {},
-};
+const credentialTransitions: Readonly<Record<CredentialStatus, Partial<Record<CredentialStep, EventType>>>> =
+  {
+    active: { rotate: 'credential.rotated', revoke: 'credential.revoked' },
+    revoked: {},
+  };
 
 export function eventOf(from: CredentialStatus, step: CredentialStep): EventType {
   return credentialTransitions[from][step] ?? fail('CREDENTIAL_ALREADY_REVOKED');

@@ -38,10 +38,7 @@ interface LimitOverrides {
 /** An agent that the caller is about to give a secret, a key or a trust policy. */
 type ImpersonationTarget = Pick<Agent, 'agentId' | 'organizationId' | 'allowedScopes'>;
 
-type RoleHolder = Pick<
-  Caller,
-  'organizationId' | 'agentId' | 'trustPolicyId' | 'delegation' | 'person'
->;
+type RoleHolder = Pick<Caller, 'organizationId' | 'agentId' | 'trustPolicyId' | 'delegation' | 'person'>;
 
 export interface OrganizationService extends MemberService {
   create(caller: Caller, wanted: NewOrganization): Promise<Organization>;

@@ -7,11 +7,7 @@ import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { formatError } from './error-format.ts';
 import type { Guard } from './guard.ts';
 
-type ErrorHandler = (
-  thrown: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<unknown>;
+type ErrorHandler = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 interface ErrorHandlerDeps {
   readonly guard: Guard;

@@ -258,7 +258,7 @@ describe('counting', () => {
       ['route:anOperation:ip:192.0.2.1', 4],
     ]);
   });
-  it('429 in the window of a route, for the caller or for nobody known', async () => {
+  it('429 in the window of a route, for the caller or for an unknown client', async () => {
     const { counting, reply, hits } = createFakes({ exceeded: true });
     const entry = entryWith(open(), { limit: { perMinute: 3, per: 'caller' } });
     for (const who of [identity(), undefined]) {
