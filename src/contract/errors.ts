@@ -101,6 +101,21 @@ const addedErrors = {
     status: 409,
     message: 'A person with this issuer and subject was invited to this organization already.',
   },
+  CONNECTION_NOT_FOUND: { status: 404, message: 'The organization has no connection with this id.' },
+  CONNECTION_ALREADY_EXISTS: {
+    status: 409,
+    message: 'The organization has a connection with this issuer and clientId already.',
+  },
+  CONNECTION_LIMIT_EXCEEDED: {
+    status: 403,
+    message: 'The organization has the most connections it can have.',
+  },
+  AUTHORIZATION_REQUEST_NOT_FOUND: {
+    status: 404,
+    message:
+      'There is no such request in this browser, or its ten minutes are over: begin again in the application.',
+  },
+  AUTHORIZATION_REQUEST_DECIDED: { status: 409, message: 'This request was decided already.' },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
     message: 'A request with this Idempotency-Key was answered already, and its answer cannot be repeated.',

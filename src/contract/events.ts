@@ -32,6 +32,15 @@ export const webhookEvents = [
   'person.created',
   'person.changed',
   'person.removed',
+  'person.suspended',
+  'person.activated',
+  'connection.created',
+  'connection.updated',
+  'connection.deleted',
+  'client.registered',
+  'consent.granted',
+  'consent.denied',
+  'consent.revoked',
   'session.created',
   'session.ended',
   'session.refused',
@@ -64,6 +73,7 @@ export const auditOnlyEvents = [
   'person.invited',
   'person.updated',
   'person.declined',
+  'client_policy.updated',
   'authentication.refused',
   'session.code_created',
   'refusals.suppressed',
@@ -106,10 +116,11 @@ export const idempotentEvents = [
 export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];
-type RenamedEvent = (typeof renamedEvents)[keyof typeof renamedEvents];
+/** Names that the audit log does not use itself. `person.created` is both: the log's name for people who were not invited. */
+type RenamedEvent = Exclude<(typeof renamedEvents)[keyof typeof renamedEvents], 'person.created'>;
 export type EventType = Exclude<WebhookEvent, RenamedEvent> | (typeof auditOnlyEvents)[number];
 
-const renamed: ReadonlySet<string> = new Set(Object.values(renamedEvents));
+const renamed: ReadonlySet<string> = new Set<RenamedEvent>(['member.changed', 'person.changed']);
 /** All actions of the audit log. */
 export const auditEvents: readonly EventType[] = [
   ...webhookEvents.filter((type): type is Exclude<WebhookEvent, RenamedEvent> => !renamed.has(type)),
@@ -134,12 +145,15 @@ const ofShare = [
 ];
 const ofDelegation = [
   ...['chainId', 'parentChainId', 'rootChainId', 'subjectId', 'delegatorId', 'delegateeId'],
-  ...['scopes', 'resource', 'expiresAt'],
+  ...['subjectType', 'delegatorType', 'scopes', 'resource', 'expiresAt'],
 ];
 const ofTrustPolicy = ['policyId', 'name', 'provider', 'issuer', 'subject', 'scopes', 'status', 'changed'];
 const ofMember = ['memberId', 'role', 'previousRole'];
 /** Without names and subjects: a receiver needs no personal data to react. */
-const ofPerson = ['personId', 'role', 'changed'];
+const ofPerson = ['personId', 'role', 'status', 'connectionId', 'changed'];
+const ofConnection = ['connectionId', 'name', 'issuer', 'status', 'changed'];
+const ofClient = ['clientUri', 'host', 'status'];
+const ofConsent = ['personId', 'chainId', 'resource', 'scopes', 'origin', 'expiresAt', 'reason'];
 const ofSession = ['sessionId', 'method', 'scopes', 'expiresAt', 'reason'];
 const ofRefusal = ['reason', 'method', 'operation', 'action', 'policyId', 'audience'];
 const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
@@ -177,6 +191,15 @@ export const webhookEventFields: Readonly<Record<WebhookEvent, readonly string[]
   'person.created': ofPerson,
   'person.changed': ofPerson,
   'person.removed': ofPerson,
+  'person.suspended': ofPerson,
+  'person.activated': ofPerson,
+  'connection.created': ofConnection,
+  'connection.updated': ofConnection,
+  'connection.deleted': ofConnection,
+  'client.registered': ofClient,
+  'consent.granted': ofConsent,
+  'consent.denied': ofConsent,
+  'consent.revoked': ofConsent,
   'session.created': ofSession,
   'session.ended': ofSession,
   'session.refused': ofRefusal,

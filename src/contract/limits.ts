@@ -88,6 +88,17 @@ export const limits = {
     declinedHours: 24,
   },
   peoplePerOrganization: 1_000,
+  connectionsPerOrganization: 20,
+  approversPerResource: 50,
+  redirectUrisPerAgent: 20,
+  consent: { minSeconds: 60, defaultSeconds: 2_592_000, maxSeconds: 7_776_000 },
+  /** From a request at the authorization endpoint to the decision. */
+  authorizationRequestSeconds: 600,
+  authorizationCodeSeconds: 60,
+  maxStateLength: 1_024,
+  /** A refresh token that is presented again within this time answers again: the first answer may have been lost. */
+  refreshGraceSeconds: 10,
+  clientDocument: { timeoutMs: 5_000, maxBytes: 5_120, minCacheSeconds: 60, maxCacheSeconds: 86_400 },
   /** From the start of a sign-in through an OpenID provider to its end. */
   providerSignInSeconds: 600,
   idempotencyHours: 24,
