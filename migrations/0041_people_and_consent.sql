@@ -130,6 +130,7 @@ create table authorization_codes (
   used_at timestamptz
 );
 create index authorization_codes_by_chain on authorization_codes (chain_id);
+create index authorization_codes_by_expiry on authorization_codes (expires_at);
 
 -- A used one stays until its chain is deleted: its second use ends the chain.
 create table refresh_tokens (
@@ -140,6 +141,8 @@ create table refresh_tokens (
   resource text not null,
   scopes text[] not null,
   created_at timestamptz not null,
-  used_at timestamptz
+  used_at timestamptz,
+  -- The token that replaced it, readable only with this one: for a client whose answer was lost.
+  successor bytea
 );
 create index refresh_tokens_by_chain on refresh_tokens (chain_id);

@@ -14,7 +14,7 @@ export const TokenRequest = Type.Object(
     client_id: Type.Optional(
       Type.String({
         description:
-          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an external issuer',
+          'the agentId, or the address of a client metadata document. With MULTI_TENANT=true also required beside a client_assertion of an external issuer',
       }),
     ),
     client_secret: Type.Optional(Type.String()),
@@ -57,6 +57,7 @@ export const AccessTokenResponse = Type.Object(
     scope: Type.String(),
     /** RFC 8693 §2.2.1. */
     issued_token_type: Type.Optional(Type.String()),
+    refresh_token: Type.Optional(Type.String({ description: 'of the grants that a person has consented to' })),
   },
   { title: 'AccessTokenResponse' },
 );
