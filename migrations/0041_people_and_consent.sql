@@ -80,9 +80,7 @@ alter table delegations
   drop constraint delegations_delegator_id_fkey,
   add column subject_type text not null default 'agent' check (subject_type in ('agent', 'person')),
   add column delegator_type text not null default 'agent' check (delegator_type in ('agent', 'person')),
-  add column origin text not null default 'api' check (origin in ('api', 'consent', 'approval', 'assertion', 'console')),
-  -- The last token of the chain of a person; accurate to a minute.
-  add column last_used_at timestamptz;
+  add column origin text not null default 'api' check (origin in ('api', 'consent', 'approval', 'assertion', 'console'));
 create index delegations_by_person on delegations (subject_id, created_at desc, chain_id desc) where subject_type = 'person';
 
 -- Requests at the authorization endpoint that wait for the person. They belong to one browser, which has a cookie with the secret.

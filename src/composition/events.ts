@@ -6,9 +6,10 @@
 import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
-import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
+import { revokeChainsWithAgent, revokeChainsWithPerson } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
+import { findLenders } from '../features/people/feature.ts';
 import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
 import { resourceReads } from '../features/resources/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
@@ -39,8 +40,16 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock, metrics });
-  const { findTargets } = resourceReads;
-  const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks, findTargets });
+  const { findTargets, findPersonTarget } = resourceReads;
+  const statuses = createTokenStatuses({
+    db,
+    clock,
+    cache,
+    findLinks: later.findLinks,
+    findTargets,
+    findPersonTarget,
+    findLenders,
+  });
   const streaming = await openStreaming(config, base.openSeparatePool);
   const streams = streaming && createStreams({ ...streaming, clock, log, metrics });
   const vault = createVault(config.dataEncryptionKey, config.dataEncryptionPreviousKeys);
@@ -75,6 +84,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
       audit.listener,
       usage.planListener,
       revokeChainsWithAgent,
+      revokeChainsWithPerson,
       provisionedProofs.listener,
       later.sessions,
       later.listings,

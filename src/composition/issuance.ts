@@ -7,6 +7,7 @@ import { createAccess } from '../features/access/feature.ts';
 import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
+import { findLenders } from '../features/people/feature.ts';
 import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   clientRefusalCodes,
@@ -51,6 +52,7 @@ export function createIssuance(
     ...shared,
     ...resources,
     unregisteredResources: config.unregisteredResources,
+    findLenders,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
     verifyAccessToken: async (token) => tokens.verify(token),
     findAgents: agents.findAll,
@@ -64,6 +66,7 @@ export function createIssuance(
   const tokens: Tokens = createTokens({
     ...exchanging,
     ...resources,
+    findLenders,
     assertions: createAssertions(clock),
     statuses,
     isAdmin,

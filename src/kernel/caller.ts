@@ -13,6 +13,8 @@ export interface Origin {
 export interface Delegation {
   /** The first delegator. */
   readonly subjectId: string;
+  /** Absent for an agent. */
+  readonly subjectType?: 'person';
   /** The acting agent first, then its delegator, and so on to the subject's own delegatee. */
   readonly actorIds: readonly string[];
   /** One per actor, the first delegation first. */

@@ -18,8 +18,12 @@ export interface Ledger {
   recordAll(tx: Tx, entries: readonly LedgerEntry[]): Promise<void>;
 }
 
-/** The delegation by which the actor acted, and the agent it acted for. */
-const delegationOf = ({ chainIds, subjectId }: Delegation) => ({ chainId: chainIds.at(-1), subjectId });
+/** The delegation by which the actor acted, and the agent or person it acted for. */
+const delegationOf = ({ chainIds, subjectId, subjectType }: Delegation) => ({
+  chainId: chainIds.at(-1),
+  subjectId,
+  ...(subjectType && { subjectType }),
+});
 
 /** The person who acted through the agent. */
 const personOf = ({ personId, name }: Person) => ({ personId, name });

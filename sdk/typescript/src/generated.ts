@@ -56,7 +56,7 @@ export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyCo
 
 export type ConsoleLink = { url: string; code: string; expiresAt: string };
 
-export type CreatedDelegation = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectId: string; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; delegationToken: string };
+export type CreatedDelegation = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; delegationToken: string };
 
 export type Credential = { credentialId: string; clientId: string; name: string | null; status: "active" | "revoked"; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null };
 
@@ -68,19 +68,19 @@ export type CredentialWithSecret = { credentialId: string; clientId: string; nam
 
 export type DelegatedAccess = { chainId: string; subjectId: string; delegatorId: string; audiences: string[]; scopes: string[]; expiresAt: string };
 
-export type DelegationChain = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectId: string; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null };
+export type DelegationChain = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null };
 
 export type DelegationPage = { data: DelegationChain[]; total: number; page: number; limit: number };
 
 export type DelegationQuestion = { token: string };
 
-export type DelegationWithLinks = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectId: string; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; effectiveScopes: string[]; chain: EffectiveDelegation[] };
+export type DelegationWithLinks = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; effectiveScopes: string[]; chain: EffectiveDelegation[] };
 
 export type DidDocument = { "@context": string[]; id: string; controller: string; verificationMethod: ({ id: string; type: string; controller: string; publicKeyJwk: { kty: string; crv?: string | undefined; x?: string | undefined; y?: string | undefined; n?: string | undefined; e?: string | undefined; use?: string | undefined; kid?: string | undefined } })[]; authentication: string[]; assertionMethod?: string[] | undefined; service?: { id: string; type: string; serviceEndpoint: string }[] | undefined; agntcy?: { agentId: string; agentType: string; capabilities: string[]; deploymentEnv: string; owner: string; version: string } | undefined };
 
 export type DidResolution = { didDocument: DidDocument; didDocumentMetadata: { created: string; updated: string; deactivated: boolean }; didResolutionMetadata: { contentType: string; retrieved: string } };
 
-export type EffectiveDelegation = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectId: string; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; effectiveScopes: string[] };
+export type EffectiveDelegation = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; effectiveScopes: string[] };
 
 export type Error = { code: string; message: string; details?: Record<string, unknown> | undefined };
 
@@ -110,7 +110,7 @@ export type InstanceSigningKey = { keyId: string; algorithm: string | null; stat
 
 export type InstanceTreeHead = { number: number; time: string; size: number; keyId: string };
 
-export type Introspection = { active: boolean; sub?: string | undefined; client_id?: string | undefined; scope?: string | undefined; token_type?: "Bearer" | undefined; iat?: number | undefined; exp?: number | undefined; aud?: string | undefined; iss?: string | undefined; jti?: string | undefined; organization_id?: string | undefined; act?: { sub: string } & Record<string, unknown> | undefined; chain_id?: string | undefined };
+export type Introspection = { active: boolean; sub?: string | undefined; client_id?: string | undefined; scope?: string | undefined; token_type?: "Bearer" | undefined; iat?: number | undefined; exp?: number | undefined; aud?: string | undefined; iss?: string | undefined; jti?: string | undefined; organization_id?: string | undefined; act?: { sub: string } & Record<string, unknown> | undefined; chain_id?: string | undefined; sub_profile?: "person" | undefined; client_uri?: string | undefined };
 
 export type IntrospectionRequest = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
@@ -150,13 +150,13 @@ export type NewPerson = { issuer: string; subject: string; name: string; role: "
 
 export type NewPortal = { organization_id?: string | undefined };
 
-export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[] | undefined };
+export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
 
 export type NewResourceScope = { name: string; description?: string | null | undefined };
 
 export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
-export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] };
+export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "person.suspended" | "person.activated" | "connection.created" | "connection.updated" | "connection.deleted" | "client.registered" | "consent.granted" | "consent.denied" | "consent.revoked" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] };
 
 export type Nothing = Record<string, unknown>;
 
@@ -212,9 +212,9 @@ export type ReceivedShare = { resourceId: string; identifier: string; name: stri
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
 
-export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
+export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
-export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[] | undefined };
+export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
 
 export type ResourcePage = { data: Resource[]; total: number; page: number; limit: number };
 
@@ -294,7 +294,7 @@ export type WebhookSecretRotation = { overlapSeconds?: number | undefined };
 
 export type WebhookSubscription = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string };
 
-export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] | undefined; active?: boolean | undefined };
+export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "person.suspended" | "person.activated" | "connection.created" | "connection.updated" | "connection.deleted" | "client.registered" | "consent.granted" | "consent.denied" | "consent.revoked" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] | undefined; active?: boolean | undefined };
 
 export type WebhookSubscriptionWithSecret = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string; signingSecret: string };
 
@@ -370,7 +370,7 @@ export interface Operations {
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
   listCredentials: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "revoked" | undefined }; body: undefined; response: CredentialPage };
   listDelegationDescendants: { params: { chainId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "expired" | "revoked" | undefined }; body: undefined; response: DelegationPage };
-  listDelegations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; role?: "delegator" | "delegatee" | "any" | undefined; status?: "active" | "expired" | "revoked" | undefined; agentId?: string | undefined; organizationId?: string | undefined }; body: undefined; response: DelegationPage };
+  listDelegations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; role?: "delegator" | "delegatee" | "any" | undefined; status?: "active" | "expired" | "revoked" | undefined; agentId?: string | undefined; subjectType?: "agent" | "person" | undefined; personId?: string | undefined; organizationId?: string | undefined }; body: undefined; response: DelegationPage };
   listListings: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; status?: "draft" | "published" | "suspended" | "withdrawn" | undefined }; body: undefined; response: ListingPage };
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };

@@ -10,7 +10,10 @@ export interface Link {
   readonly path: string[];
   readonly depth: number;
   readonly organizationId: string;
+  readonly subjectType: SubjectType;
   readonly subjectId: string;
+  /** Only the first delegator of a chain can be a person. */
+  readonly delegatorType: SubjectType;
   readonly delegatorId: string;
   readonly delegateeId: string;
   readonly scopes: string[];
@@ -20,18 +23,23 @@ export interface Link {
   readonly createdAt: string;
   readonly expiresAt: string;
   readonly revokedAt: string | null;
+  readonly origin: DelegationChain['origin'];
   /** The trust policy of the workload that made the link, which ends with it. */
   readonly trustPolicyId: string | null;
 }
+
+export type SubjectType = DelegationChain['subjectType'];
 
 export type Chain = readonly [...Link[], Link];
 
 export const lastLink = (chain: Chain): Link => chain[chain.length - 1] as Link;
 
-/** The ids of all agents of the chain, the subject first. */
-export const agentsOf = (chain: Chain): string[] => [
-  ...new Set([lastLink(chain).subjectId, ...chain.map(({ delegateeId }) => delegateeId)]),
-];
+/** The ids of all agents of the chain, the subject first unless it is a person. */
+export function agentsOf(chain: Chain): string[] {
+  const { subjectId, subjectType } = lastLink(chain);
+  const delegatees = chain.map(({ delegateeId }) => delegateeId);
+  return [...new Set(subjectType === 'person' ? delegatees : [subjectId, ...delegatees])];
+}
 
 /** A link never outlives its parent, so its own columns are enough. */
 export function statusOf({ revokedAt, expiresAt }: Link, now: number): DelegationChain['status'] {
@@ -84,6 +92,14 @@ export const eventSubject = (link: Link) => {
       purpose,
       allowRedelegation,
       expiresAt,
+      ...(link.subjectType === 'person' && personOf(link)),
     },
   };
 };
+
+const personOf = ({ subjectId: personId, subjectType, delegatorType, origin }: Link) => ({
+  personId,
+  subjectType,
+  delegatorType,
+  origin,
+});

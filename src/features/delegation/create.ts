@@ -14,31 +14,35 @@ import {
   type Link,
   lastLink,
   requireActive,
+  type SubjectType,
   withStatus,
 } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { ChainAgent, DelegationDeps } from './feature.ts';
 import type { CreatedDelegation, NewDelegation } from './schema.ts';
 import { findChain, insertLink, lockTree } from './store.ts';
+import { agentSubject, type ChainSubject, personSubject } from './subjects.ts';
 import { createDelegationTargets, type DelegationTarget, readAudiences, validateTarget } from './target.ts';
 
 export type CreateDelegation = (caller: Caller, wanted: NewDelegation) => Promise<CreatedDelegation>;
 
 interface LockedAgents {
   readonly delegator: ChainAgent;
-  /** The agent whose scopes are delegated: the delegator, or the subject of the chain that is passed on. */
-  readonly subject: ChainAgent;
+  /** Whose scopes are delegated: the delegator's, or those of the subject of the chain that is passed on. */
+  readonly subject: ChainSubject;
 }
 
 /** The chain that the new link is added to. */
 interface ParentReference {
+  readonly subjectType: SubjectType;
   readonly subjectId: string;
   readonly rootChainId: string;
   readonly chainId: string;
 }
 
 export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
-  const { db, clock, ids, ledger, metrics, issuer, lockAgents, findPolicyPower, count } = deps;
+  const { db, clock, ids, ledger, metrics, issuer, lockAgents, findLenders, findPolicyPower, count } = deps;
+  const { verifyAccessToken } = deps;
   const tokens = createDelegationTokens(deps);
   const resolveTarget = createDelegationTargets(deps);
 
@@ -53,16 +57,24 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       const message = 'must be left out: your token is delegated, and passes on its own chain';
       throw validationError('body', [{ in: 'body', field: 'parentToken', message }]);
     }
-    const read = await tokens.read(parentToken);
+    const read = (await tokens.read(parentToken)) ?? (await readAccessToken(parentToken));
     const chain = read && (await findChain(db, read.chainId));
     const unknown = () =>
-      fail('DELEGATION_NOT_FOUND', { message: 'parentToken is no delegation token of your organization.' });
+      fail('DELEGATION_NOT_FOUND', {
+        message: 'parentToken is no delegation token, and no delegated access token, of your organization.',
+      });
     if (!chain) return unknown();
-    const { subjectId, rootChainId, chainId, organizationId, delegateeId } = lastLink(chain);
+    const { subjectType, subjectId, rootChainId, chainId, organizationId, delegateeId } = lastLink(chain);
     if (organizationId !== caller.organizationId) unknown();
     if (delegateeId !== caller.agentId)
       fail('FORBIDDEN', { message: 'Only its delegatee can pass a delegation on.' });
-    return { subjectId, rootChainId, chainId };
+    return { subjectType, subjectId, rootChainId, chainId };
+  };
+
+  /** An access token of the delegatee proves as much as the delegation token. */
+  const readAccessToken = async (token: string): Promise<{ chainId: string } | undefined> => {
+    const chainId = (await verifyAccessToken(token))?.delegation?.chainIds.at(-1);
+    return chainId === undefined ? undefined : { chainId };
   };
 
   /** Agents are locked before the tree, as in every transaction that locks both. */
@@ -70,17 +82,21 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     tx: Tx,
     caller: Caller,
     delegateeId: string,
-    subjectId: string,
+    parent: ParentReference | undefined,
   ): Promise<LockedAgents> => {
-    const agents = await lockAgents(tx, [...new Set([caller.agentId, delegateeId, subjectId])]);
+    const subjectId = parent?.subjectId ?? caller.agentId;
+    const isPerson = parent?.subjectType === 'person';
+    const agentIds = [caller.agentId, delegateeId, ...(isPerson ? [] : [subjectId])];
+    const agents = await lockAgents(tx, [...new Set(agentIds)]);
     const [delegator, delegatee] = [agents.get(caller.agentId), agents.get(delegateeId)];
     // It was active when the guard admitted it; it may have been suspended since.
     if (delegator?.status !== 'active') fail('UNAUTHORIZED', { message: 'Your agent is not active.' });
     if (delegatee?.organizationId !== delegator.organizationId) fail('AGENT_NOT_FOUND');
     if (delegatee.status !== 'active')
       fail('AGENT_NOT_ACTIVE', { message: `The delegatee is ${delegatee.status}.` });
-    const subject = agents.get(subjectId) ?? fail('DELEGATION_NOT_FOUND');
-    return { delegator, subject };
+    const person = isPerson ? (await findLenders(tx, [subjectId])).get(subjectId) : undefined;
+    if (person) return { delegator, subject: personSubject(person) };
+    return { delegator, subject: agentSubject(agents.get(subjectId) ?? fail('DELEGATION_NOT_FOUND')) };
   };
 
   const lockParent = async (tx: Tx, { rootChainId, chainId }: ParentReference): Promise<Chain> => {
@@ -174,13 +190,16 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       path: [...(parent?.path ?? []), chainId],
       depth: (parent?.depth ?? 0) + 1,
       organizationId: delegator.organizationId,
+      subjectType: parent?.subjectType ?? 'agent',
       subjectId: parent?.subjectId ?? delegator.agentId,
+      delegatorType: 'agent',
       delegatorId: delegator.agentId,
       delegateeId: wanted.delegateeId.toLowerCase(),
       scopes: registered ? [...wanted.scopes] : allScopes.filter((scope) => wanted.scopes.includes(scope)),
       resource,
       purpose: wanted.purpose ?? null,
       allowRedelegation: wanted.allowRedelegation,
+      origin: caller.sessionId === undefined ? 'api' : 'console',
       createdAt: new Date(now).toISOString(),
       expiresAt: expiryOf(now, wanted.expiresIn, parent, caller),
       revokedAt: null,
@@ -198,7 +217,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     validateTarget(wanted, issuer);
     const parent = await parentOf(caller, wanted.parentToken);
     return db.transaction(async (tx) => {
-      const agents = await lockChainAgents(tx, caller, delegateeId, parent?.subjectId ?? caller.agentId);
+      const agents = await lockChainAgents(tx, caller, delegateeId, parent);
       const above = parent && (await lockParent(tx, parent));
       const target = await authorizeTarget(tx, caller, agents, wanted, above);
       const link = draftLink(caller, agents.delegator, target, wanted, above);
@@ -213,13 +232,14 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   };
 }
 
-const referenceOf = ({ subjectId, chainIds }: Delegation): ParentReference => ({
+const referenceOf = ({ subjectId, subjectType, chainIds }: Delegation): ParentReference => ({
+  subjectType: subjectType ?? 'agent',
   subjectId,
   rootChainId: String(chainIds[0]),
   chainId: String(chainIds.at(-1)),
 });
 
-function refuseExceeding(
+export function refuseExceeding(
   field: 'scopes' | 'resource',
   requested: readonly string[],
   allowed: readonly string[],

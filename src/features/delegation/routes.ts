@@ -51,11 +51,11 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
     id: 'listDelegations',
     summary: 'List the delegations you gave and were given, newest first',
     description:
-      'With `agentId` it lists those of another agent, with `organizationId` those of the whole organization.',
+      'With `agentId` it lists those of another agent, with `organizationId`, `subjectType` or `personId` those of the whole organization.',
     tag,
     method: 'GET',
     url: '/delegations',
-    access: bearerWithScopeFor(['agentId', 'organizationId'], 'audit:read'),
+    access: bearerWithScopeFor(['agentId', 'organizationId', 'subjectType', 'personId'], 'audit:read'),
     limit,
     errors: ['INSUFFICIENT_SCOPE'],
     schema: { query: DelegationQuery, response: { 200: DelegationPage } },

@@ -16,13 +16,22 @@ import {
 const chainStatuses = ['active', 'expired', 'revoked'] as const;
 export type ChainStatus = (typeof chainStatuses)[number];
 
+const subjectTypes = ['agent', 'person'] as const;
+/** `consent`: in a browser. `approval`: out of band. `assertion`: by the company's identity provider. */
+const origins = ['api', 'consent', 'approval', 'assertion', 'console'] as const;
+
 const link = {
   chainId: Uuid,
   parentChainId: Nullable(Uuid),
   rootChainId: Uuid,
   depth: Type.Integer(),
-  subjectId: Uuid,
-  delegatorId: Uuid,
+  subjectType: literals(subjectTypes),
+  subjectId: Type.Unsafe<string>({
+    ...Uuid,
+    description: 'the agent or the person (`subjectType`) that the chain begins with',
+  }),
+  delegatorType: literals(subjectTypes),
+  delegatorId: Type.Unsafe<string>({ ...Uuid, description: 'an agent, or a person (`delegatorType`)' }),
   delegateeId: Uuid,
   scopes: Type.Array(Type.String(), { description: 'the scopes that this link delegates, at most' }),
   resource: Nullable(
@@ -32,6 +41,10 @@ const link = {
   ),
   purpose: Nullable(Type.String()),
   allowRedelegation: Type.Boolean(),
+  origin: Type.Unsafe<(typeof origins)[number]>({
+    ...literals(origins),
+    description: 'how it was made',
+  }),
   status: literals(chainStatuses),
   createdAt: Timestamp,
   expiresAt: Timestamp,
@@ -107,7 +120,7 @@ export const NewDelegation = Type.Object(
         pattern: '^.',
         maxLength: limits.delegation.maxTokenLength,
         description:
-          'the delegation token of a delegation that you hold and pass on; needed for a delegation of a resource, whose access tokens do not open our API',
+          'the delegation token of a delegation that you hold and pass on, or an access token that you got by it; needed for a delegation of a resource, whose access tokens do not open our API',
       }),
     ),
     purpose: Type.Optional(
@@ -145,6 +158,18 @@ export const DelegationQuery = Type.Object({
         'the delegations of this agent of your organization, also as the subject; needs audit:read',
     }),
   ),
+  subjectType: Type.Optional(
+    Type.Unsafe<'agent' | 'person'>({
+      ...literals(subjectTypes),
+      description: "your organization's delegations that begin with an agent or a person; needs audit:read",
+    }),
+  ),
+  personId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: "your organization's delegations that begin with this person; needs audit:read",
+    }),
+  ),
   organizationId: Type.Optional(
     Type.Unsafe<string>({
       ...Uuid,
@@ -153,6 +178,28 @@ export const DelegationQuery = Type.Object({
   ),
 });
 export type DelegationQuery = Static<typeof DelegationQuery>;
+
+/** A chain that a person has begun, as the person sees it. */
+export const Consent = Type.Object(
+  {
+    ...link,
+    effectiveScopes,
+    agentName: Type.String({ description: 'the e-mail of the agent' }),
+    clientUri: Nullable(Type.String({ description: 'of a client that came by a metadata document' })),
+    clientName: Nullable(Type.String({ description: 'as its document names it' })),
+    resourceName: Nullable(Type.String({ description: 'null: our own API' })),
+    lastUsedAt: Nullable(Timestamp),
+  },
+  { title: 'Consent' },
+);
+export type Consent = Static<typeof Consent>;
+export const ConsentPage = PageOf(Consent, 'ConsentPage');
+
+export const ConsentQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  status: Type.Unsafe<ChainStatus>({ ...literals(chainStatuses), default: 'active' }),
+});
+export type ConsentQuery = Static<typeof ConsentQuery>;
 
 export const DescendantQuery = Type.Object({
   ...pageQuery(pageSizes.standard),

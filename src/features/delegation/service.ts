@@ -36,7 +36,8 @@ import {
   revokeBelow,
   revokeChainsOfPolicy,
 } from './store.ts';
-import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
+import { createSubjectScopes } from './subject-scopes.ts';
+import { findSubjects, prefetchGrants } from './subjects.ts';
 
 export interface DelegationService {
   /**
@@ -55,7 +56,7 @@ export interface DelegationService {
 }
 
 export function createDelegationService(deps: DelegationDeps): DelegationService {
-  const { db, clock, ledger, issuer, findAgents, organizationStatusOf, isAdmin, verifyAccessToken } = deps;
+  const { db, clock, ledger, issuer, organizationStatusOf, isAdmin, verifyAccessToken } = deps;
   const tokens = createDelegationTokens(deps);
   const { effectiveScopes } = createSubjectScopes(deps);
   const withCurrentStatus = (link: Link) => withStatus(link, clock.now());
@@ -110,12 +111,12 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
 
     async listReceived(agentId, limit) {
       const chains = await listReceivedChains(db, agentId, new Date(clock.now()), limit);
-      const subjects = await findAgents([...new Set(chains.map((chain) => lastLink(chain).subjectId))]);
-      const prefetched = createSubjectScopes({ ...deps, findGrant: await prefetchGrants(deps, chains) });
+      const subjectOf = await findSubjects(deps, chains.map(lastLink));
+      const prefetched = createSubjectScopes(deps, await prefetchGrants(deps, chains));
       return Promise.all(
         chains.map(async (chain) => {
           const { chainId, subjectId, delegatorId, expiresAt } = lastLink(chain);
-          const scopes = await prefetched.effectiveScopes(db, chain, subjects.get(subjectId));
+          const scopes = await prefetched.effectiveScopes(db, chain, subjectOf(lastLink(chain)));
           const audiences = delegatedAudiences(chain, issuer);
           return { chainId, subjectId, delegatorId, audiences, scopes, expiresAt };
         }),
@@ -125,7 +126,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     async get(caller, chainId) {
       const chain = await readableChain(caller, chainId);
       const last = lastLink(chain);
-      const subject = (await findAgents([last.subjectId])).get(last.subjectId);
+      const subject = (await findSubjects(deps, [last]))(last);
       const links: DelegationWithLinks['chain'] = [];
       for (const [index, link] of chain.entries()) {
         const isActive = statusOf(link, clock.now()) === 'active';
@@ -150,7 +151,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       // A suspended organization pauses its chains.
       if ((await organizationStatusOf(last.organizationId)) !== 'active') fail('ORG_SUSPENDED');
       const { chainId, subjectId, delegateeId: actorId, depth, expiresAt } = last;
-      const subject = (await findAgents([subjectId])).get(subjectId);
+      const subject = (await findSubjects(deps, [last]))(last);
       const { access } = read;
       const effective = await effectiveScopes(db, chain, subject, access && [access.audience]);
       const scopes = access ? effective.filter((scope) => access.scopes.includes(scope)) : effective;
@@ -194,7 +195,8 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         // It had expired or was revoked before.
         if (revoked === 0) return;
         const { organizationId, agentId, metadata } = eventSubject(link);
-        await ledger.record(tx, caller, 'delegation.revoked', {
+        const type = link.delegatorType === 'person' ? 'consent.revoked' : 'delegation.revoked';
+        await ledger.record(tx, caller, type, {
           organizationId,
           agentId,
           metadata: { ...metadata, descendants: revoked - 1 },

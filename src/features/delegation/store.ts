@@ -5,12 +5,16 @@ import { join, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain, Link } from './chain.ts';
-import type { ChainStatus, DelegationQuery, DescendantQuery } from './schema.ts';
+import type { ChainStatus, Consent, ConsentQuery, DelegationQuery, DescendantQuery } from './schema.ts';
+
+type StoredConsent = Link &
+  Pick<Consent, 'agentName' | 'clientUri' | 'clientName' | 'resourceName' | 'lastUsedAt'>;
 
 /** Earlier versions let an operator delegate its scope. Rows of those versions lose it here. */
 const columns = sql`
   chain_id as "chainId", parent_chain_id as "parentChainId", root_chain_id as "rootChainId", path, depth,
-  organization_id as "organizationId", subject_id as "subjectId", delegator_id as "delegatorId",
+  organization_id as "organizationId", subject_type as "subjectType", subject_id as "subjectId",
+  delegator_type as "delegatorType", delegator_id as "delegatorId", origin,
   delegatee_id as "delegateeId", array_remove(scopes, ${operatorScope}) as scopes, resource, purpose, allow_redelegation as "allowRedelegation",
   created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
   trust_policy_id as "trustPolicyId"`;
@@ -20,12 +24,13 @@ export async function insertLink(tx: Queryable, link: Link): Promise<void> {
     'delegations.insert',
     sql`insert into delegations
           (chain_id, parent_chain_id, root_chain_id, path, depth, organization_id, subject_id, delegator_id,
-           delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at, trust_policy_id)
+           delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at, trust_policy_id,
+           subject_type, delegator_type, origin)
         values
           (${link.chainId}, ${link.parentChainId}, ${link.rootChainId}, ${link.path}::uuid[], ${link.depth},
            ${link.organizationId}, ${link.subjectId}, ${link.delegatorId}, ${link.delegateeId}, ${link.scopes},
            ${link.resource}, ${link.purpose}, ${link.allowRedelegation}, ${link.createdAt}, ${link.expiresAt},
-           ${link.trustPolicyId})`,
+           ${link.trustPolicyId}, ${link.subjectType}, ${link.delegatorType}, ${link.origin})`,
   );
 }
 
@@ -92,6 +97,65 @@ export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: s
 /** Revokes every link of the agent and all links below them. The caller has locked the agent. */
 export async function revokeChainsOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
   await revokeLinks(tx, sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})`, at);
+}
+
+/** The person does not change until the transaction ends. */
+export async function lockPerson(tx: Queryable, personId: string): Promise<void> {
+  await tx.run('delegations.lockPerson', sql`select from people where person_id = ${personId} for share`);
+}
+
+/** Revokes every chain that begins with the person. */
+export async function revokeChainsOfPerson(tx: Queryable, personId: string, at: string): Promise<void> {
+  await revokeLinks(tx, sql`(subject_type = 'person' and subject_id = ${personId})`, at);
+}
+
+interface Coverage {
+  readonly personId: string;
+  readonly agentId: string;
+  readonly resource: readonly string[] | null;
+  readonly scopes: readonly string[];
+}
+
+/** An active consent of the person to the agent that covers the scopes; the newest. */
+export const findCovering = (
+  db: Queryable,
+  { personId, agentId, resource, scopes }: Coverage,
+  now: Date,
+): Promise<Link | undefined> =>
+  db.maybe(
+    'delegations.findCovering',
+    sql`select ${columns} from delegations
+        where subject_type = 'person' and subject_id = ${personId} and delegatee_id = ${agentId} and depth = 1
+          and resource is not distinct from ${resource}::text[] and scopes @> ${scopes}::text[]
+          and ${statusIs('active', now)}
+        order by created_at desc, chain_id desc limit 1`,
+  );
+
+/** What a person has consented to, newest first. */
+export async function listConsents(
+  db: Queryable,
+  personId: string,
+  query: ConsentQuery,
+  now: Date,
+): Promise<{ rows: StoredConsent[]; total: number }> {
+  const matches = sql`subject_type = 'person' and subject_id = ${personId} and depth = 1
+    and ${statusIs(query.status, now)}`;
+  const rows = await db.many<StoredConsent>(
+    'delegations.listConsents',
+    sql`select d.*, a.email as "agentName", a.client_uri as "clientUri",
+          a.client_document ->> 'clientName' as "clientName",
+          (select r.name from resources r where r.identifier = d.resource[1]) as "resourceName",
+          (select max(t.created_at) from refresh_tokens t where t.chain_id = d."chainId") as "lastUsedAt"
+        from (select ${columns} from delegations where ${matches}
+              order by created_at desc, chain_id desc limit ${query.limit} offset ${offsetOf(query)}) d
+          join agents a on a.agent_id = d."delegateeId"
+        order by d."createdAt" desc, d."chainId" desc`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'delegations.countConsents',
+    sql`select count(*) as total from delegations where ${matches}`,
+  );
+  return { rows, total };
 }
 
 /**
@@ -172,13 +236,16 @@ const belongsTo = (tenant: string | undefined) =>
 
 /** The links of the agent or the organization that the query names, otherwise the caller's own. */
 const inRange = (
-  { role, agentId, organizationId }: DelegationQuery,
+  { role, agentId, organizationId, subjectType, personId }: DelegationQuery,
   caller: { readonly agentId: string; readonly tenant: string | undefined },
 ) => {
-  if (agentId === undefined && organizationId === undefined) return roleIs(role, caller.agentId);
+  const named = [agentId, organizationId, subjectType, personId];
+  if (named.every((each) => each === undefined)) return roleIs(role, caller.agentId);
   return join(
     [
       belongsTo(caller.tenant),
+      ...(subjectType === undefined ? [] : [sql`subject_type = ${subjectType}`]),
+      ...(personId === undefined ? [] : [sql`subject_type = 'person' and subject_id = ${personId}`]),
       ...(organizationId === undefined ? [] : [belongsTo(organizationId)]),
       ...(agentId === undefined ? [] : [concerns(role, agentId)]),
     ],

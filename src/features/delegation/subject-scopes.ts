@@ -4,7 +4,8 @@ import { delegableScopes } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import type { NoAudienceScopes } from '../resources/audience-scopes.ts';
 import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
-import type { ChainAgent, DelegationDeps } from './feature.ts';
+import type { DelegationDeps } from './feature.ts';
+import { type ChainSubject, createFindGrant, type FindGrant } from './subjects.ts';
 
 interface SubjectScopes {
   readonly scopes: readonly string[];
@@ -20,21 +21,22 @@ const problems: Readonly<Record<NoAudienceScopes, string>> = {
 };
 
 /** Of our own API. The operator's scope is never delegated. */
-export const ownScopes = (subject: ChainAgent | undefined): string[] =>
+export const ownScopes = (subject: ChainSubject | undefined): string[] =>
   delegableScopes.filter((scope) => subject?.allowedScopes.includes(scope));
 
-export function createSubjectScopes({
-  issuer,
-  findGrant,
-  audienceScopesOf,
-}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'audienceScopesOf'>) {
+export function createSubjectScopes(
+  deps: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'findPersonGrants' | 'audienceScopesOf'>,
+  findGrant: FindGrant = createFindGrant(deps),
+) {
+  const { issuer, audienceScopesOf } = deps;
+
   const subjectScopes = async (
     db: Queryable,
-    subject: ChainAgent | undefined,
+    subject: ChainSubject | undefined,
     audience: string,
   ): Promise<SubjectScopes> => {
     if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
-    const grant = await findGrant(db, subject.agentId, audience);
+    const grant = await findGrant(db, subject, audience);
     const found = audienceScopesOf(grant, subject.organizationId);
     if (found.kind === 'own') return { scopes: ownScopes(subject) };
     return found.kind === 'granted'
@@ -49,7 +51,7 @@ export function createSubjectScopes({
     async effectiveScopes(
       db: Queryable,
       chain: Chain,
-      subject: ChainAgent | undefined,
+      subject: ChainSubject | undefined,
       audiences: readonly string[] = delegatedAudiences(chain, issuer),
     ): Promise<string[]> {
       const held = new Set<string>();
@@ -61,22 +63,4 @@ export function createSubjectScopes({
       );
     },
   };
-}
-
-/** Reads the grants that the chains depend on by one query, however many chains there are. */
-export async function prefetchGrants(
-  { db, issuer, findGrants }: Pick<DelegationDeps, 'db' | 'issuer' | 'findGrants'>,
-  chains: readonly Chain[],
-): Promise<DelegationDeps['findGrant']> {
-  const queries = chains.flatMap((chain) =>
-    delegatedAudiences(chain, issuer)
-      .filter((audience) => audience !== issuer)
-      .map((identifier) => ({ agentId: lastLink(chain).subjectId, identifier })),
-  );
-  const grants = await findGrants(db, queries);
-  const keyOf = (agentId: string, identifier: string) => `${agentId} ${identifier}`;
-  const byKey = new Map(
-    queries.map(({ agentId, identifier }, index) => [keyOf(agentId, identifier), grants[index]]),
-  );
-  return async (_db, agentId, identifier) => byKey.get(keyOf(agentId, identifier));
 }

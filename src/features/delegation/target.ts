@@ -5,9 +5,10 @@ import { audienceOf } from '../../kernel/audience.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import type { AgentGrant } from '../resources/audience-scopes.ts';
-import type { ChainAgent, DelegationDeps } from './feature.ts';
+import type { DelegationDeps } from './feature.ts';
 import type { NewDelegation } from './schema.ts';
 import { ownScopes } from './subject-scopes.ts';
+import { type ChainSubject, createFindGrant } from './subjects.ts';
 
 export interface DelegationTarget {
   readonly resource: string[] | null;
@@ -41,29 +42,32 @@ export function readAudiences(resource: NewDelegation['resource'], issuer: strin
   return [...new Set(audiences as string[])];
 }
 
-export function createDelegationTargets({
-  issuer,
-  findGrant,
-  grantedScopes,
-  unregisteredResources,
-}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'grantedScopes' | 'unregisteredResources'>) {
+export function createDelegationTargets(
+  deps: Pick<
+    DelegationDeps,
+    'issuer' | 'findGrant' | 'findPersonGrants' | 'grantedScopes' | 'unregisteredResources'
+  >,
+) {
+  const { issuer, grantedScopes, unregisteredResources } = deps;
+  const findGrant = createFindGrant(deps);
+
   /**
    * With `refuse`, another organization's resource answers as one that does not exist, unless the subject has a grant. With `allow`,
    * the answer shows that an identifier is registered, because audiences that are not registered are accepted.
    */
-  const isHidden = (grant: AgentGrant | undefined, { organizationId }: ChainAgent): boolean =>
+  const isHidden = (grant: AgentGrant | undefined, { organizationId }: ChainSubject): boolean =>
     unregisteredResources === 'refuse' &&
     (!grant || (grant.resource.organizationId !== organizationId && Object.keys(grant.scopes).length === 0));
 
   return async (
     db: Queryable,
-    subject: ChainAgent,
+    subject: ChainSubject,
     resource: string[] | null,
     scopes: readonly string[],
   ): Promise<DelegationTarget> => {
     const others = (resource ?? []).filter((audience) => audience !== issuer);
     const grants: (AgentGrant | undefined)[] = [];
-    for (const audience of others) grants.push(await findGrant(db, subject.agentId, audience));
+    for (const audience of others) grants.push(await findGrant(db, subject, audience));
     if (grants.some((grant) => isHidden(grant, subject)))
       refuse({ field: 'resource', message: 'must be a registered resource that you have a grant for' });
     const registered = grants.find((grant) => grant !== undefined);

@@ -9,6 +9,8 @@ import type { OrganizationService } from '../organizations/service.ts';
 import { peopleRoutes } from './routes.ts';
 import { createPeopleService } from './service.ts';
 
+export { findLenders } from './lenders-store.ts';
+
 export interface PeopleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly lockOrganization: OrganizationService['lockOrganization'];
   readonly organizationFor: OrganizationService['get'];

@@ -2,22 +2,26 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { join, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
 import {
+  type AgentClaim,
   type AgentGrant,
+  agentClaims,
   type GrantQuery,
   grantedScopes,
   type HeldScopes,
+  type PersonGrantQuery,
   type RegisteredResource,
   type ResourceClaim,
-  resourceClaims,
 } from './audience-scopes.ts';
+import { lentByPerson, shareWithPerson } from './lending-store.ts';
 import { resourceOf, shownIdentifier } from './names-store.ts';
 
-const columns = sql`
+const columnsWith = (scopes: Sql) => sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier,
   r.deleted_at is not null as deleted,
   (select status = 'active' from organizations where organization_id = r.organization_id) as "ownerActive",
   r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
-  coalesce(g.scopes, '{}') as scopes`;
+  ${scopes} as scopes`;
+const columns = columnsWith(sql`coalesce(g.scopes, '{}')`);
 
 type GrantRow = RegisteredResource & { readonly scopes: HeldScopes };
 
@@ -67,6 +71,26 @@ export async function findAgentGrants(
   return rows.map((row) => (row.resourceId === null ? undefined : toGrant(row)));
 }
 
+/** The same for people: what they may lend at a resource counts as their grant. */
+export async function findPersonGrants(
+  db: Queryable,
+  queries: readonly PersonGrantQuery[],
+): Promise<(AgentGrant | undefined)[]> {
+  if (queries.length === 0) return [];
+  const rows = await db.many<GrantRow | { resourceId: null }>(
+    'resources.findPersonGrants',
+    sql`select ${columnsWith(lentByPerson)}
+        from unnest(${queries.map(({ personId }) => personId)}::uuid[],
+                    ${queries.map(({ identifier }) => identifier)}::text[])
+            with ordinality as wanted (person_id, identifier, position)
+          left join people p using (person_id)
+          left join ${resourceOf(sql`wanted.identifier`, sql`p.organization_id`)}
+          ${shareWithPerson}
+        order by wanted.position`,
+  );
+  return rows.map((row) => (row.resourceId === null ? undefined : toGrant(row)));
+}
+
 /** A grant of an agent, compared with the caller's own grant for the same resource. */
 export interface ComparedGrant {
   readonly identifier: string;
@@ -80,7 +104,7 @@ export interface ComparedGrant {
 }
 
 /** Of the agent `a` and the caller `c`. */
-const sameValue: Readonly<Record<ResourceClaim, Sql>> = {
+const sameValue: Readonly<Record<AgentClaim, Sql>> = {
   agentType: sql`a.agent_type = c.agent_type`,
   capabilities: sql`a.capabilities @> c.capabilities and a.capabilities <@ c.capabilities`,
   owner: sql`a.owner = c.owner`,
@@ -90,7 +114,7 @@ const sameValue: Readonly<Record<ResourceClaim, Sql>> = {
 
 /** A caller cannot vouch for facts that its own tokens do not carry. */
 const sameClaims = join(
-  resourceClaims.map((claim) => sql`(${claim}::text <> all (r.claims) or ${sameValue[claim]})`),
+  agentClaims.map((claim) => sql`(${claim}::text <> all (r.claims) or ${sameValue[claim]})`),
   ' and ',
 );
 

@@ -7,17 +7,19 @@ import {
   findAgentGrants,
   findGrantsCarrying,
   findHeldScopes,
+  findPersonGrants,
 } from './access-store.ts';
 import {
   type AgentGrant,
+  agentClaims,
   audienceScopes,
   audienceScopesOf,
   grantedScopes,
-  resourceClaims,
 } from './audience-scopes.ts';
 import type { ResourceDeps } from './feature.ts';
 import { mayGrantAll, type RefuseGranting } from './granting-rule.ts';
-import { findOtherUse, findTargets, joinTargets } from './targets-store.ts';
+import { findLendingTarget } from './lending-store.ts';
+import { findOtherUse, findPersonTarget, findTargets, joinTargets } from './targets-store.ts';
 
 /** These need no other feature. */
 export const resourceReads = {
@@ -26,6 +28,9 @@ export const resourceReads = {
   findHeldScopes,
   grantedScopes,
   findTargets,
+  findPersonTarget,
+  findPersonGrants,
+  findLendingTarget,
   joinTargets,
   findOtherUse,
 };
@@ -67,7 +72,7 @@ export const createResourceAccess = (
     { agentId, organizationId }: GrantHolder,
     fields: readonly string[],
   ): Promise<void> {
-    const changed = resourceClaims.filter((claim) => fields.includes(claim));
+    const changed = agentClaims.filter((claim) => fields.includes(claim));
     const grants = changed.length === 0 ? [] : await findGrantsCarrying(tx, agentId, changed);
     if (grants.length === 0) return;
     await refuseOwnAgent(tx, caller, agentId);

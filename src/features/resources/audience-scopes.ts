@@ -1,6 +1,12 @@
 /** The scopes that an agent may hold for a resource, as tokens, delegations and trust policies depend on them. */
 /** The agent's fields that a resource's tokens can carry as claims. */
-export const resourceClaims = ['agentType', 'capabilities', 'owner', 'deploymentEnv', 'version'] as const;
+export const agentClaims = ['agentType', 'capabilities', 'owner', 'deploymentEnv', 'version'] as const;
+export type AgentClaim = (typeof agentClaims)[number];
+
+/** The person's, in tokens whose subject is a person. */
+const personClaims = ['personName', 'personEmail', 'personSubject'] as const;
+
+export const resourceClaims = [...agentClaims, ...personClaims] as const;
 export type ResourceClaim = (typeof resourceClaims)[number];
 
 export interface RegisteredResource {
@@ -74,5 +80,10 @@ export function grantedScopes(grant: AgentGrant | undefined): readonly string[] 
 
 export interface GrantQuery {
   readonly agentId: string;
+  readonly identifier: string;
+}
+
+export interface PersonGrantQuery {
+  readonly personId: string;
   readonly identifier: string;
 }

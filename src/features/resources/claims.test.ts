@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newAgent, startApp } from '../../../test/support/harness.ts';
 import { createResourceClient, outcome } from '../../../test/support/scenarios/resources/resources.ts';
-import { type ResourceClaim, resourceClaims } from './audience-scopes.ts';
+import { type AgentClaim, agentClaims } from './audience-scopes.ts';
 
 const t = await startApp();
 const { call, agentIn, tenant, resource, share, grant, revoke } = createResourceClient(t);
@@ -12,18 +12,18 @@ const home = owner.organizationId;
 const operator = { token: await t.token() };
 
 /** Other than those of new agents in tests. */
-const otherValues: Readonly<Record<ResourceClaim, unknown>> = {
+const otherValues: Readonly<Record<AgentClaim, unknown>> = {
   agentType: 'monitor',
   capabilities: ['resume:read', 'payroll:write'],
   owner: 'finance',
   deploymentEnv: 'staging',
   version: '2.0.0',
 };
-const change = (by: { token: string }, agentId: string, ...claims: ResourceClaim[]) =>
+const change = (by: { token: string }, agentId: string, ...claims: AgentClaim[]) =>
   call('PATCH', `/agents/${agentId}`, by.token, Object.fromEntries(claims.map((c) => [c, otherValues[c]])));
 
 /** Another agent of the organization, with other values of these fields. */
-const agentWith = async (...claims: ResourceClaim[]) => {
+const agentWith = async (...claims: AgentClaim[]) => {
   const { json } = await call(
     'POST',
     '/agents',
@@ -40,7 +40,7 @@ const mint = (by: { token: string }, agentId: string) =>
   call('POST', `/agents/${agentId}/credentials`, by.token);
 
 describe('changing a field that a granted resource carries as a claim', () => {
-  for (const claim of resourceClaims) {
+  for (const claim of agentClaims) {
     it(`403 FORBIDDEN for ${claim} with agents:write alone or with a grant of one's own, also for the agent itself`, async () => {
       const agent = await agentIn(home, ['agents:write', 'agents:read']);
       const holder = await agentIn(home, ['agents:write']);
@@ -53,7 +53,7 @@ describe('changing a field that a granted resource carries as a claim', () => {
         assert.deepEqual(refused.json.details, { identifier, claims: [claim] });
         assert.doesNotMatch(refused.json.message, /a grant of your own/);
       }
-      const others = resourceClaims.filter((each) => each !== claim);
+      const others = agentClaims.filter((each) => each !== claim);
       assert.equal(outcome(await change(agent, agent.agentId, ...others)), '200');
       const { json } = await call('GET', `/agents/${agent.agentId}`, agent.token);
       assert.notDeepEqual(json[claim], otherValues[claim]);
@@ -67,14 +67,14 @@ describe('changing a field that a granted resource carries as a claim', () => {
 
   it('200 for the owner of the resource, an admin and an operator, and for everyone without the grant', async () => {
     const admin = await agentIn(home, ['agents:write'], 'admin');
-    const { resourceId } = await resource(owner, { claims: [...resourceClaims] });
+    const { resourceId } = await resource(owner, { claims: [...agentClaims] });
     for (const by of [owner, admin, operator]) {
       const { agentId } = await agentIn(home, []);
       await grant(owner, agentId, resourceId, ['refund']);
-      assert.equal(outcome(await change(by, agentId, ...resourceClaims)), '200');
+      assert.equal(outcome(await change(by, agentId, ...agentClaims)), '200');
     }
     const free = await agentIn(home, ['agents:write']);
-    assert.equal(outcome(await change(free, free.agentId, ...resourceClaims)), '200');
+    assert.equal(outcome(await change(free, free.agentId, ...agentClaims)), '200');
   });
 
   it('a suspension stays possible with agents:write alone, unless it also changes the field', async () => {
@@ -104,7 +104,7 @@ describe('changing a field that a granted resource carries as a claim', () => {
 });
 
 describe('a grant of its own lets a caller vouch for its own facts only', () => {
-  for (const claim of resourceClaims) {
+  for (const claim of agentClaims) {
     it(`${claim}: no grant, no secret and no removal for an agent with another value`, async () => {
       const holder = await agentIn(home, ['agents:write', 'agents:read']);
       const { resourceId, identifier } = await resource(owner, { claims: [claim] });

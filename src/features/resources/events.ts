@@ -39,6 +39,7 @@ export function resourceEvent(
   more: Record<string, unknown> = {},
 ): LedgerEntry {
   const { organizationId, resourceId, identifier, name, tokenLifetimeSeconds, claims } = resource;
+  const { peopleScopes, approvers } = resource;
   const scopes = resource.scopes.map((scope) => scope.name);
   return {
     actor: caller,
@@ -46,7 +47,17 @@ export function resourceEvent(
     subject: {
       organizationId,
       agentId: caller.agentId,
-      metadata: { resourceId, identifier, name, scopes, tokenLifetimeSeconds, claims, ...more },
+      metadata: {
+        resourceId,
+        identifier,
+        name,
+        scopes,
+        tokenLifetimeSeconds,
+        claims,
+        peopleScopes,
+        approvers,
+        ...more,
+      },
     },
   };
 }

@@ -33,6 +33,8 @@ describe('POST /resources', () => {
       ],
       tokenLifetimeSeconds: 3600,
       claims: [],
+      peopleScopes: [],
+      approvers: [],
       verification: {
         status: 'verified',
         host: new URL(String(wanted.identifier)).host,

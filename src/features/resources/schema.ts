@@ -52,6 +52,17 @@ const Claims = Type.Array(literals(resourceClaims), {
     "the agent's fields that the API's tokens carry as claims; who may change them is restricted while the agent has a grant",
 });
 
+const PeopleScopes = Type.Array(ScopeName, {
+  maxItems: maxScopes,
+  uniqueItems: true,
+  description: 'the scopes that every person of the organization may lend to an agent; none by default',
+});
+const Approvers = Type.Array(Uuid, {
+  maxItems: limits.approversPerResource,
+  uniqueItems: true,
+  description: 'people of the organization (personIds) who, like admins, may lend every scope',
+});
+
 const ResourceScope = Type.Object(
   { name: Type.String({ examples: [exampleScope] }), description: Nullable(Type.String()) },
   { title: 'ResourceScope' },
@@ -96,6 +107,14 @@ export const Resource = Type.Object(
     }),
     tokenLifetimeSeconds: TokenLifetime,
     claims: Type.Array(literals(resourceClaims)),
+    peopleScopes: Type.Array(Type.String(), {
+      description:
+        'the scopes that every person may lend to an agent: of the owner, and of organizations it is shared with',
+    }),
+    approvers: Type.Array(Uuid, {
+      description:
+        'people of the owner who may lend every scope; empty for organizations that the resource is shared with',
+    }),
     verification: Verification,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -129,6 +148,8 @@ export const NewResource = Type.Object(
     description: Type.Optional(Nullable(Description)),
     tokenLifetimeSeconds: Type.Optional(TokenLifetime),
     claims: Type.Optional(Claims),
+    peopleScopes: Type.Optional(PeopleScopes),
+    approvers: Type.Optional(Approvers),
   },
   { title: 'NewResource', additionalProperties: false },
 );
@@ -141,6 +162,8 @@ export const ResourceChange = Type.Object(
     description: Type.Optional(Nullable(Description)),
     tokenLifetimeSeconds: Type.Optional(TokenLifetime),
     claims: Type.Optional(Claims),
+    peopleScopes: Type.Optional(PeopleScopes),
+    approvers: Type.Optional(Approvers),
   },
   { title: 'ResourceChange', additionalProperties: false },
 );

@@ -14,6 +14,7 @@ import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { ResourceDeps } from './feature.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import { audienceName, hostOf, identifierProblem, needsProof, spellingsOf } from './identifier.ts';
+import { findPeopleOf } from './lending-store.ts';
 import type { NewResource, NewScopes, Resource, ResourceChange, ResourceQuery } from './schema.ts';
 import { hasOffers, moveOffers, withdrawOffers } from './shares/offers-store.ts';
 import { deleteShares, narrowShares } from './shares/shares-store.ts';
@@ -79,6 +80,18 @@ export function createResourceService(
     return true;
   };
 
+  /** VALIDATION_ERROR for ids that are no people of the owner. */
+  const requireApprovers = async (tx: Tx, { organizationId, approvers }: Resource) => {
+    const known = await findPeopleOf(tx, organizationId, approvers);
+    requireValid(
+      approvers.flatMap((personId, index) =>
+        known.has(personId)
+          ? []
+          : [{ in: 'body', field: `approvers[${index}]`, message: 'is no person of the organization' }],
+      ),
+    );
+  };
+
   /** Without the claim, callers with `agents:write` could change the field, and wait until the claim is added again. */
   const refuseRemovingClaims = async (tx: Tx, caller: Caller, before: Resource, after: Resource) => {
     const { identifier, organizationId: ownerId, claims } = before;
@@ -94,6 +107,7 @@ export function createResourceService(
       requireValid([
         ...(problem ? [{ in: 'body', field: 'identifier', message: problem }] : []),
         ...scopeProblems(wanted.scopes),
+        ...peopleScopeProblems(wanted.peopleScopes ?? [], wanted.scopes),
       ]);
       const now = isoTime(clock);
       const resource: Resource = {
@@ -105,12 +119,15 @@ export function createResourceService(
         scopes: withDescriptions(wanted.scopes),
         tokenLifetimeSeconds: wanted.tokenLifetimeSeconds ?? limits.resource.maxTokenSeconds,
         claims: inContractOrder(wanted.claims ?? []),
+        peopleScopes: wanted.peopleScopes ?? [],
+        approvers: lowerCased(wanted.approvers ?? []),
         verification: { status: 'verified', host: hostOf(wanted.identifier), method: null, token: null },
         createdAt: now,
         updatedAt: now,
       };
       return db.transaction(async (tx) => {
         await requireCapacity(tx, resource.organizationId);
+        await requireApprovers(tx, resource);
         const created: Resource = (await takeIdentifier(tx, resource))
           ? resource
           : { ...resource, verification: pendingVerification(resource, ids.secret('')) };
@@ -135,10 +152,12 @@ export function createResourceService(
       requireValid(scopeProblems(requested.scopes ?? []));
       return db.transaction(async (tx) => {
         const before = await lockOwned(tx, caller, resourceId);
-        const change = normalized(requested);
+        const change = normalized(before, requested);
         const changed = changedFields(before, change);
         if (changed.length === 0) return before;
         const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
+        requireValid(peopleScopeProblems(after.peopleScopes, after.scopes));
+        if (changed.includes('approvers')) await requireApprovers(tx, after);
         await refuseRemovingClaims(tx, caller, before, after);
         await updateResource(tx, after);
         const lost = namesOf(before).filter((name) => !namesOf(after).includes(name));
@@ -207,16 +226,37 @@ function scopeProblems(wanted: NewScopes): FieldProblem[] {
   });
 }
 
+const peopleScopeProblems = (
+  wanted: readonly string[],
+  scopes: readonly { readonly name: string }[],
+): FieldProblem[] =>
+  wanted.flatMap((name, index) =>
+    scopes.some((scope) => scope.name === name)
+      ? []
+      : [{ in: 'body', field: `peopleScopes[${index}]`, message: 'is not a scope of the resource' }],
+  );
+
+const lowerCased = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
+
 const withDescriptions = (wanted: NewScopes): Resource['scopes'] =>
   wanted.map(({ name, description }) => ({ name, description: description ?? null }));
 
 const inContractOrder = (wanted: readonly ResourceClaim[]): ResourceClaim[] =>
   resourceClaims.filter((claim) => wanted.includes(claim));
 
-const normalized = ({ scopes, claims, ...rest }: ResourceChange): Partial<Resource> => ({
+/** A scope that the resource loses is no longer lent. */
+const normalized = (
+  before: Resource,
+  { scopes, claims, peopleScopes, approvers, ...rest }: ResourceChange,
+): Partial<Resource> => ({
   ...rest,
-  ...(scopes && { scopes: withDescriptions(scopes) }),
+  ...(scopes && {
+    scopes: withDescriptions(scopes),
+    peopleScopes: before.peopleScopes.filter((kept) => scopes.some(({ name }) => name === kept)),
+  }),
   ...(claims && { claims: inContractOrder(claims) }),
+  ...(peopleScopes && { peopleScopes }),
+  ...(approvers && { approvers: lowerCased(approvers) }),
 });
 
 const changedFields = (before: Resource, change: Partial<Resource>): string[] =>

@@ -1,7 +1,8 @@
 /** Resources as the audiences of tokens, for the tokens feature. */
 import type { Queryable } from '../../kernel/data/db.ts';
-import { listOf, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
-import type { HeldScopes, RegisteredResource, ResourceClaim, ScopeEpochs } from './audience-scopes.ts';
+import { empty, listOf, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
+import type { AgentClaim, HeldScopes, RegisteredResource, ScopeEpochs } from './audience-scopes.ts';
+import { lentByPerson, shareWithPerson } from './lending-store.ts';
 import { isPending, localName, resourceOf, shownIdentifier } from './names-store.ts';
 
 /** A registered resource as the audience of a token. */
@@ -14,19 +15,38 @@ export interface ResourceTarget
   readonly held: HeldScopes;
   readonly epochs: ScopeEpochs;
   /** The fields of the client that can become claims. */
-  readonly client: Readonly<Record<ResourceClaim, unknown>>;
+  readonly client: Readonly<Record<AgentClaim, unknown>>;
+  /** The subject of the token, if it is a person. */
+  readonly person?: PersonFields;
 }
 
-/** Of the client `a`, the resource `r` and the grant `g` of the token's owner. */
-const targetColumn = sql`
+interface PersonFields {
+  readonly name: string;
+  readonly email: string | null;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+}
+
+/** Of the client `a` and the resource `r`, with the scopes that the token's owner holds. */
+const targetWith = (held: Sql, epochs: Sql, more: Sql) => sql`
   case when r.resource_id is not null then jsonb_build_object(
     'identifier', ${shownIdentifier}, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
     'ownerActive', (select status = 'active' from organizations where organization_id = r.organization_id),
-    'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
-    'epochs', coalesce(g.epochs, '{}'),
+    'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', ${held},
+    'epochs', ${epochs},
     'client', jsonb_build_object('agentType', a.agent_type, 'capabilities', a.capabilities, 'owner', a.owner,
       'deploymentEnv', a.deployment_env, 'version', a.version)
-  ) end as target`;
+    ${more}) end as target`;
+
+/** The owner is an agent, with the grant `g`. */
+const targetColumn = targetWith(sql`coalesce(g.scopes, '{}')`, sql`coalesce(g.epochs, '{}')`, empty);
+
+/** The owner is the person `p`. */
+const personTargetColumn = targetWith(
+  lentByPerson,
+  sql`'{}'::jsonb`,
+  sql`, 'person', jsonb_build_object('name', p.name, 'email', p.email, 'issuer', p.issuer, 'subject', p.subject)`,
+);
 
 /** No identifier of a resource. */
 const ownApi = '-';
@@ -74,6 +94,24 @@ export async function findTargets(
   );
   const found = new Map(rows.map(({ position, target }) => [position, target]));
   return queries.map((_, index) => found.get(index + 1) ?? null);
+}
+
+/** The same for a token whose owner is a person. */
+export async function findPersonTarget(
+  db: Queryable,
+  { ownerId, clientId, audience }: TargetQuery,
+): Promise<ResourceTarget | null> {
+  const row = await db.maybe<{ target: ResourceTarget | null }>(
+    'resources.findPersonTarget',
+    prepared(sql`
+      select ${personTargetColumn}
+      from people p
+      join agents a on a.agent_id = ${clientId}
+      join ${resourceOf(sql`${audience}::text`, sql`p.organization_id`)}
+      ${shareWithPerson}
+      where p.person_id = ${ownerId}`),
+  );
+  return row?.target ?? null;
 }
 
 /** An audience that no resource has may be another spelling of one, or one that the organization has registered and not verified. */

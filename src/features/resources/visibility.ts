@@ -45,6 +45,9 @@ export function toResource({ sharedScopes, ...resource }: VisibleResource): Reso
   return {
     ...resource,
     scopes: resource.scopes.filter(({ name }) => sharedScopes.includes(name)),
+    peopleScopes: resource.peopleScopes.filter((name) => sharedScopes.includes(name)),
+    // People of another organization.
+    approvers: [],
     verification: { ...resource.verification, token: null },
   };
 }

@@ -23,6 +23,10 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
      * Absent in tokens of earlier versions.
      */
     readonly epoch?: number;
+    /** Of a token whose subject is a person. */
+    readonly sub_profile?: unknown;
+    /** Of such a token, if its client came by a metadata document: the document's address. */
+    readonly client_uri?: unknown;
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;
@@ -46,7 +50,7 @@ const isOwn = (claims: AccessTokenClaims): boolean =>
 
 /** Undefined for a token of the agent's own, and for claims of any other shape. */
 export function readDelegation(claims: AccessTokenClaims): Delegation | undefined {
-  const { sub: subjectId, client_id, chain_id, chain_path } = claims;
+  const { sub: subjectId, sub_profile, client_id, chain_id, chain_path } = claims;
   const chainIds = Array.isArray(chain_path) ? chain_path.map(String) : [];
   const actorIds: string[] = [];
   let { act } = claims;
@@ -62,7 +66,8 @@ export function readDelegation(claims: AccessTokenClaims): Delegation | undefine
     actorIds[0] === client_id &&
     chainIds.at(-1) === chain_id &&
     [subjectId, ...actorIds, ...chainIds].every(isUuid);
-  return isComplete ? { subjectId, actorIds, chainIds } : undefined;
+  if (!isComplete) return undefined;
+  return { subjectId, ...(sub_profile === 'person' && { subjectType: 'person' }), actorIds, chainIds };
 }
 
 type Counted = Pick<AgentStatus, 'epoch'>;

@@ -98,7 +98,7 @@ export function tokenTimes({ notAfter = Infinity, resource }: TokenContents, now
 /** All claims but times and ids. */
 export const tokenClaims = (
   client: AgentStatus,
-  { audience, scope, delegation, resource, trustPolicyId, otherAgents }: TokenContents,
+  { audience, scope, delegation, resource, trustPolicyId, clientUri, otherAgents }: TokenContents,
 ) => ({
   ...resource?.claims,
   aud: audience,
@@ -109,18 +109,25 @@ export const tokenClaims = (
   epoch: agentsEpoch(client, otherAgents) + (resource?.epoch ?? 0),
   ...(delegation && delegationClaims(delegation)),
   ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
+  ...(clientUri !== undefined && { client_uri: clientUri }),
 });
 
 const tokensEndedAt = (agent: AgentStatus): number =>
   agent.tokensEndedAt === null ? 0 : Date.parse(agent.tokensEndedAt);
 
-/** RFC 8693 §4.1: the current actor is outermost, and earlier actors are nested in it. */
-function delegationClaims({ actorIds, chainIds }: Delegation) {
+/** RFC 8693 §4.1: the current actor is outermost, and earlier actors are nested in it. For a person, each says what it is. */
+function delegationClaims({ subjectType, actorIds, chainIds }: Delegation) {
+  const profile = subjectType && { sub_profile: 'ai_agent' };
   const act = actorIds.reduceRight<object | undefined>(
-    (earlier, sub) => ({ sub, ...(earlier && { act: earlier }) }),
+    (earlier, sub) => ({ sub, ...profile, ...(earlier && { act: earlier }) }),
     undefined,
   );
-  return { act, chain_id: chainIds.at(-1), chain_path: chainIds };
+  return {
+    ...(subjectType && { sub_profile: subjectType }),
+    act,
+    chain_id: chainIds.at(-1),
+    chain_path: chainIds,
+  };
 }
 
 async function tokenResponse(

@@ -10,7 +10,8 @@ import { createGrants } from '../../../test/support/scenarios/resources/grants.t
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import { createInvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
-import { findTargets } from '../resources/targets-store.ts';
+import { findLenders } from '../people/lenders-store.ts';
+import { findPersonTarget, findTargets } from '../resources/targets-store.ts';
 import { createTokenStatuses, statusQuery } from './token-status.ts';
 
 const t = await startApp();
@@ -172,6 +173,8 @@ describe('cache entries of an earlier version', () => {
       cache: createInvalidatingCache({ kv, clock: t.clock, metrics: createMetrics() }),
       findLinks: async () => [],
       findTargets,
+      findPersonTarget,
+      findLenders,
     });
     const status = await statuses.get(query);
     assert.ok(status && status !== 'revoked');

@@ -10,6 +10,7 @@ import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
+import type { findLenders } from '../people/lenders-store.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 import type { Tiers } from '../tiers/feature.ts';
 import type { CheckTokens, ReachedTokenLimit } from '../tiers/token-quota.ts';
@@ -32,9 +33,13 @@ import { createTokenVerifier } from './verify-token.ts';
 export { createTokenStatuses } from './token-status.ts';
 
 export interface TokenDeps
-  extends Pick<ResourceAccess, 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'joinTargets'>,
+  extends Pick<
+      ResourceAccess,
+      'audienceScopes' | 'findOtherUse' | 'findTargets' | 'findPersonTarget' | 'joinTargets'
+    >,
     Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly recordRefusal: RecordRefusal;
+  readonly findLenders: typeof findLenders;
   /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
   readonly exchangeQueue: FairQueue;
   readonly signer: Signer;

@@ -35,6 +35,8 @@ export interface AuthorizedToken {
   readonly notAfter?: number;
   /** Absent for a token of the agent's own. */
   readonly delegation?: Delegation;
+  /** Of a token for a person: the address of the metadata document by which the client came. */
+  readonly clientUri?: string;
   /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
   readonly trustPolicyId?: string;
   /** Part of the response. */

@@ -27,7 +27,8 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
   };
 
   const describe = memoize(({ claims, scopes, delegation }: VerifiedToken) => {
-    const { aud, sub, client_id, organization_id, iat, exp, jti, act, chain_id } = claims;
+    const { aud, sub, client_id, organization_id, iat, exp, jti } = claims;
+    const { act, chain_id, sub_profile, client_uri } = claims;
     const described = {
       active: true,
       sub,
@@ -41,7 +42,11 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
       jti,
       organization_id,
     };
-    return deepFreeze({ ...described, ...(delegation && { act, chain_id }) }) as Introspection;
+    const person = delegation?.subjectType && {
+      sub_profile,
+      ...(client_uri !== undefined && { client_uri }),
+    };
+    return deepFreeze({ ...described, ...(delegation && { act, chain_id }), ...person }) as Introspection;
   });
 
   return {

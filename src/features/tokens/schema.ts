@@ -105,6 +105,11 @@ export const Introspection = Type.Object(
     /** Of a delegated token: the actor, with earlier actors nested in it (RFC 8693 §4.1), and the chain. */
     act: Type.Optional(Type.Object({ sub: Type.String() }, { additionalProperties: true })),
     chain_id: Type.Optional(Type.String()),
+    /** Of a token whose subject is a person. */
+    sub_profile: Type.Optional(Type.Literal('person')),
+    client_uri: Type.Optional(
+      Type.String({ description: 'the address of the metadata document by which the client came' }),
+    ),
   },
   { title: 'Introspection' },
 );

@@ -2,13 +2,13 @@ import { delegableScopes, isScope, type Scope, scopes } from '../../contract/sco
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { AudienceScopes, ResourceClaim } from '../resources/audience-scopes.ts';
+import type { AgentClaim, AudienceScopes, ResourceClaim } from '../resources/audience-scopes.ts';
 import type { OtherUse, ResourceTarget } from '../resources/targets-store.ts';
 import { scopesEpoch } from './access-token-claims.ts';
 import type { ResourceContents, TokenContents } from './draft-token.ts';
 import type { TokenDeps } from './feature.ts';
 import type { AuthorizedToken } from './grant.ts';
-import { type AgentStatus, type ClientStatus, findAgentStatuses } from './store.ts';
+import { type AgentStatus, type ClientStatus, findAgentStatuses, statusOfPerson } from './store.ts';
 
 /**
  * The scopes that a token can carry now. For an agent's own token: the agent's allowed scopes. For a delegated token: those of the
@@ -30,25 +30,34 @@ export type LimitScopes = (
   authorized: AuthorizedToken,
 ) => Promise<TokenContents>;
 
+type LimitDeps = Pick<
+  TokenDeps,
+  'issuer' | 'audienceScopes' | 'findOtherUse' | 'findTargets' | 'findPersonTarget' | 'findLenders'
+>;
+
 export const createLimitScopes =
   ({
     issuer,
     audienceScopes,
     findOtherUse,
     findTargets,
-  }: Pick<TokenDeps, 'issuer' | 'audienceScopes' | 'findOtherUse' | 'findTargets'>): LimitScopes =>
+    findPersonTarget,
+    findLenders,
+  }: LimitDeps): LimitScopes =>
   async (tx, client, { scopes: authorized, exact = false, ...token }) => {
     const { delegation, audience } = token;
-    const otherAgents = delegation ? await findOtherAgents(tx, client, delegation) : [];
+    const otherAgents = delegation ? await findOthers(tx, client, delegation, findLenders) : [];
     const ownerId = delegation?.subjectId ?? client.agentId;
     const owner = [client, ...otherAgents].find(({ agentId }) => agentId === ownerId);
     if (!owner) return failToken('unauthorized_client', 'the subject does not exist');
     const ownScopes = () => scopeLimit(owner, delegation);
     const contents = { ...token, otherAgents };
     if (audience === issuer) return { ...contents, scope: within(ownScopes(), authorized).join(' ') };
-    const target = readTarget(client, token)
-      ? client.target
-      : (await findTargets(tx, [{ ownerId, clientId: client.agentId, audience }]))[0];
+    const findTarget = async () => {
+      const query = { ownerId, clientId: client.agentId, audience };
+      return delegation?.subjectType ? findPersonTarget(tx, query) : (await findTargets(tx, [query]))[0];
+    };
+    const target = readTarget(client, token) ? client.target : await findTarget();
     const found = audienceScopes(target, client.organizationId);
     if (target) {
       const carried = resourceScopes(found, authorized, exact);
@@ -138,23 +147,45 @@ const claimNames = {
   owner: 'owner',
   deploymentEnv: 'deployment_env',
   version: 'agent_version',
-} as const satisfies Record<ResourceClaim, string>;
+} as const satisfies Record<AgentClaim, string>;
 
-const resourceContents = (
-  { tokenLifetimeSeconds, claims, held, epochs, client }: ResourceTarget,
-  carried: readonly string[],
-): ResourceContents => ({
-  lifetimeSeconds: tokenLifetimeSeconds,
-  claims: Object.fromEntries(claims.map((name) => [claimNames[name], client[name]])),
-  heldSince: Math.max(...carried.map((scope) => Date.parse(held[scope] ?? ''))),
-  epoch: scopesEpoch(epochs, carried),
+/** Of a token whose subject is a person. The provider's identifiers let an API find its own user. */
+const personClaims: Readonly<
+  Record<Exclude<ResourceClaim, AgentClaim>, (person: NonNullable<ResourceTarget['person']>) => object>
+> = {
+  personName: ({ name }) => ({ person_name: name }),
+  personEmail: ({ email }) => (email === null ? {} : { person_email: email }),
+  personSubject: ({ issuer, subject }) => ({ person_iss: issuer, person_sub: subject }),
+};
+
+function claimsOf({ claims, client, person }: ResourceTarget): Record<string, unknown> {
+  const carried: Record<string, unknown> = {};
+  for (const claim of claims)
+    if (!(claim in personClaims)) carried[claimNames[claim as AgentClaim]] = client[claim as AgentClaim];
+    else if (person) Object.assign(carried, personClaims[claim as keyof typeof personClaims](person));
+  return carried;
+}
+
+const resourceContents = (target: ResourceTarget, carried: readonly string[]): ResourceContents => ({
+  lifetimeSeconds: target.tokenLifetimeSeconds,
+  claims: claimsOf(target),
+  heldSince: Math.max(...carried.map((scope) => Date.parse(target.held[scope] ?? ''))),
+  epoch: scopesEpoch(target.epochs, carried),
 });
 
-async function findOtherAgents(
+/** The agents of the delegation besides the client, and its subject, also if it is a person. */
+async function findOthers(
   tx: Queryable,
-  { agentId }: AgentStatus,
-  { subjectId, actorIds }: Delegation,
+  client: AgentStatus,
+  { subjectId, subjectType, actorIds }: Delegation,
+  findLenders: LimitDeps['findLenders'],
 ): Promise<AgentStatus[]> {
-  const otherIds = [subjectId, ...actorIds].filter((id) => id !== agentId);
-  return [...(await findAgentStatuses(tx, otherIds)).values()];
+  const agentIds = subjectType ? actorIds : [subjectId, ...actorIds];
+  const others = await findAgentStatuses(
+    tx,
+    agentIds.filter((id) => id !== client.agentId),
+  );
+  if (!subjectType) return [...others.values()];
+  const person = (await findLenders(tx, [subjectId])).get(subjectId);
+  return [...others.values(), ...(person ? [statusOfPerson(client, person)] : [])];
 }

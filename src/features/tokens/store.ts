@@ -4,6 +4,7 @@ import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { empty, prepared, sql } from '../../kernel/data/sql.ts';
+import type { Lender } from '../people/lenders-store.ts';
 import type { JoinedTargets, ResourceTarget } from '../resources/targets-store.ts';
 
 /** An agent and its organization, as far as tokens depend on them. */
@@ -24,6 +25,21 @@ export interface AgentStatus {
   /** The agent's own limit; null: the instance's. */
   readonly rateLimitPerMinute: number | null;
 }
+
+/** A person as the subject of a chain: in the place of an agent, of the same organization as the chain's agents. */
+export const statusOfPerson = (
+  client: AgentStatus,
+  { personId, status, ownScopes }: Lender,
+): AgentStatus => ({
+  ...client,
+  agentId: personId,
+  agentStatus: status,
+  allowedScopes: ownScopes,
+  // The chains of a person who is suspended or removed are revoked for good.
+  tokensEndedAt: null,
+  epoch: 0,
+  rateLimitPerMinute: null,
+});
 
 const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",

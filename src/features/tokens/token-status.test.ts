@@ -9,7 +9,8 @@ import { createIds } from '../../kernel/ids.ts';
 import { createInvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import { createLedger } from '../../kernel/ledger.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
-import { findTargets } from '../resources/targets-store.ts';
+import { findLenders } from '../people/lenders-store.ts';
+import { findPersonTarget, findTargets } from '../resources/targets-store.ts';
 import { createTokenStatuses, statusQuery } from './token-status.ts';
 
 const t = await startApp();
@@ -87,6 +88,8 @@ describe('the status of a token', () => {
       cache: createInvalidatingCache({ kv, clock: t.clock, metrics: createMetrics() }),
       findLinks: async () => [],
       findTargets,
+      findPersonTarget,
+      findLenders,
     });
     const agentStatus = async () => {
       const status = await statuses.get(query);

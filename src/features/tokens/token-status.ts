@@ -11,6 +11,7 @@ import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promi
 import type { Db } from '../../kernel/data/db.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
+import type { findLenders } from '../people/lenders-store.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 import type { HeldScopes, ScopeEpochs } from '../resources/audience-scopes.ts';
 import {
@@ -32,6 +33,7 @@ import {
   findOrganizationStatus,
   findTokenStatus,
   type OrganizationState,
+  statusOfPerson,
 } from './store.ts';
 
 const live = 'live';
@@ -112,7 +114,9 @@ const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
     ? [...new Set([delegation.subjectId, ...delegation.actorIds])].filter((id) => id !== agentId)
     : [];
 
-/** The agent whose scopes the token carries: its holder, or the subject of its delegation. */
+const isOfPerson = ({ delegation }: TokenIds): boolean => delegation?.subjectType === 'person';
+
+/** The agent or person whose scopes the token carries: its holder, or the subject of its delegation. */
 const ownerIdOf = ({ agentId, delegation }: TokenIds): string => delegation?.subjectId ?? agentId;
 
 function targetKeys(token: TokenIds): string[] {
@@ -189,13 +193,18 @@ export function createTokenStatuses(deps: {
   /** In the order of the ids; links that do not exist are left out. */
   findLinks(chainIds: readonly string[]): Promise<readonly LinkStatus[]>;
   findTargets: ResourceAccess['findTargets'];
+  findPersonTarget: ResourceAccess['findPersonTarget'];
+  findLenders: typeof findLenders;
 }): TokenStatuses {
-  const { db, clock, cache, findLinks, findTargets } = deps;
+  const { db, clock, cache, findLinks, findTargets, findPersonTarget, findLenders } = deps;
 
   const findTarget = async (query: StatusQuery): Promise<TargetStatus | undefined> => {
     const { agentId: clientId, audience } = query;
     if (audience === undefined) return undefined;
-    const [target] = await findTargets(db, [{ ownerId: ownerIdOf(query), clientId, audience }]);
+    const wanted = { ownerId: ownerIdOf(query), clientId, audience };
+    const target = isOfPerson(query)
+      ? await findPersonTarget(db, wanted)
+      : (await findTargets(db, [wanted]))[0];
     if (!target) return undefined;
     const { organizationId, deleted, held, epochs } = target;
     return { organizationId, deleted, held, epochs };
@@ -203,13 +212,18 @@ export function createTokenStatuses(deps: {
 
   const find = async (query: StatusQuery): Promise<FoundStatus | undefined> => {
     const { agentId, tokenId, organizationId, credentialId, delegation, otherAgentIds } = query;
-    const [row, others, links, target] = await Promise.all([
+    const [row, others, people, links, target] = await Promise.all([
       findTokenStatus(db, agentId, tokenId, credentialId),
       otherAgentIds.length > 0 ? findAgentStatuses(db, otherAgentIds) : undefined,
+      isOfPerson(query) ? findLenders(db, otherAgentIds) : undefined,
       delegation ? findLinks(delegation.chainIds) : undefined,
       findTarget(query),
     ]);
     if (row?.organizationId !== organizationId) return undefined;
+    const statusOf = (id: string): AgentStatus | undefined => {
+      const person = people?.get(id);
+      return person ? statusOfPerson(row, person) : others?.get(id);
+    };
     const { credential, ...status } = row;
     const found = {
       ...status,
@@ -217,7 +231,7 @@ export function createTokenStatuses(deps: {
       ...(target && { target }),
     };
     if (!delegation) return found;
-    const chain = { agents: otherAgentIds.flatMap((id) => others?.get(id) ?? []), links: links ?? [] };
+    const chain = { agents: otherAgentIds.flatMap((id) => statusOf(id) ?? []), links: links ?? [] };
     const isComplete =
       chain.agents.length === otherAgentIds.length && chain.links.length === delegation.chainIds.length;
     return isComplete ? { ...found, chain } : undefined;
@@ -246,6 +260,7 @@ export function createTokenStatuses(deps: {
     const readAt = clock.now();
     const found = await find(query);
     if (!found) return undefined;
+    if (isOfPerson(query)) return found.revoked ? revoked : found;
     const values = valuesOf(query, found);
     await cache.putIfAbsent(
       query.keys.map((key, index) => [key, values[index]]),
@@ -255,8 +270,11 @@ export function createTokenStatuses(deps: {
   };
 
   return {
+    // What a person may lend depends on the person, the person's agent, the resource and the share: it is read each time.
     get: (query) =>
-      andThen(cache.getMany(query.keys), (values) => assembleOnce(query, values) ?? readThrough(query)),
+      isOfPerson(query)
+        ? readThrough(query)
+        : andThen(cache.getMany(query.keys), (values) => assembleOnce(query, values) ?? readThrough(query)),
     async isActive(organizationId) {
       const key = organizationKey(organizationId);
       const [cached] = await cache.getMany([key]);
