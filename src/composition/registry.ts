@@ -3,13 +3,14 @@
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
 import type { PolicyAction } from '../contract/actions.ts';
 import { type Agents, createAgents } from '../features/agents/feature.ts';
+import { createClients } from '../features/clients/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import { createMarketplace, type Marketplace } from '../features/marketplace/feature.ts';
 import { createOrganizations, type Organizations } from '../features/organizations/feature.ts';
 import { createPeople } from '../features/people/feature.ts';
 import { createResources, type Resources } from '../features/resources/feature.ts';
-import { findPolicyPower } from '../features/workload-identity/feature.ts';
+import { findPolicyPower, hasTrustPolicies } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
 import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
@@ -61,6 +62,8 @@ export function createRegistry(
     refuseClaimChange: (...change) => resources.access.refuseClaimChange(...change),
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
+    hasActiveCredentials: (tx, agentId) => credentials.hasActive(tx, agentId),
+    hasTrustPolicies,
     readPublicKey,
   });
   const credentials = createCredentials({
@@ -86,6 +89,16 @@ export function createRegistry(
     mayGrant: createMayGrant(engine),
     findPolicyPower,
     recordRefusal: recordPolicyRefusal,
+  });
+  const clients = createClients({
+    ...shared,
+    outbound: base.outbound,
+    findAgent: agents.find,
+    factsOf: agents.facts,
+    agents,
+    readPublishedKeys: agents.readPublishedKeys,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockOrganization,
   });
   const people = createPeople({
     ...shared,
@@ -122,6 +135,7 @@ export function createRegistry(
     organizations,
     agents,
     credentials,
+    clients,
     people,
     resources,
     did,

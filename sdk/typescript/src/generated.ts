@@ -4,7 +4,7 @@ export type A2aAgentCard = { name: string; description: string; supportedInterfa
 
 export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -14,7 +14,7 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
 
 export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
 
@@ -51,6 +51,10 @@ export type AuditVerification = { verified: boolean; checkedCount: number; fromD
 export type BillingEventReceipt = { received: true; outcome: "applied" | "repeated" | "late" | "ignored" | "unknown" };
 
 export type Checkout = { checkoutUrl: string; sessionId: string; expiresAt: string };
+
+export type ClientPolicy = { mode: "any" | "domains" | "approval" | "off"; domains: string[] };
+
+export type ClientPolicyChange = { mode: "any" | "domains" | "approval" | "off"; domains?: string[] | undefined };
 
 export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
 
@@ -130,7 +134,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
@@ -336,6 +340,7 @@ export interface Operations {
   getAgentKeys: { params: { agentId: string }; query: {  }; body: undefined; response: KeySet };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
+  getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
   getComplianceReport: { params: {  }; query: {  }; body: undefined; response: ComplianceReport };
   getControls: { params: {  }; query: {  }; body: undefined; response: Soc2Controls };
   getDelegation: { params: { chainId: string }; query: {  }; body: undefined; response: DelegationWithLinks };
@@ -394,6 +399,7 @@ export interface Operations {
   protectedResource: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   putAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: ResourceScopeNames; response: Grant };
   putAgentKeys: { params: { agentId: string }; query: {  }; body: KeySet; response: KeySet };
+  putClientPolicy: { params: { orgId: string }; query: {  }; body: ClientPolicyChange; response: ClientPolicy };
   putResourceShare: { params: { resourceId: string; organizationId: string }; query: {  }; body: ResourceScopeNames; response: ResourceShare };
   readyz: { params: {  }; query: {  }; body: undefined; response: Probe };
   receiveBillingEvent: { params: {  }; query: {  }; body: unknown; response: BillingEventReceipt };
@@ -483,6 +489,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAgentKeys: { method: 'GET', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:read"] },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
+  getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
   getComplianceReport: { method: 'GET', path: '/api/v1/compliance/report', scopes: [] },
   getControls: { method: 'GET', path: '/api/v1/compliance/controls' },
   getDelegation: { method: 'GET', path: '/api/v1/delegations/{chainId}', scopes: [] },
@@ -541,6 +548,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   protectedResource: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
   putAgentGrant: { method: 'PUT', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   putAgentKeys: { method: 'PUT', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:write"] },
+  putClientPolicy: { method: 'PUT', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
   putResourceShare: { method: 'PUT', path: '/api/v1/resources/{resourceId}/shares/{organizationId}', scopes: ["resources:write"] },
   readyz: { method: 'GET', path: '/readyz' },
   receiveBillingEvent: { method: 'POST', path: '/api/v1/billing/webhooks/stripe' },
