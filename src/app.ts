@@ -83,7 +83,7 @@ export async function createApp({
   const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
-  const { organizations, agents, credentials, people, resources, did, marketplace } = registry;
+  const { organizations, agents, credentials, people, connections, resources, did, marketplace } = registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
     reports;
   const { tokens, delegations, workloads, access, federation, discovery } = issuance;
@@ -115,6 +115,7 @@ export async function createApp({
     access,
     organizations,
     people,
+    connections,
     federation,
     workloads,
     tiers,
