@@ -7,7 +7,13 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
-import { findOwnerOfCode, insertRefreshToken, lockCode, markCodeUsed, type StoredCode } from './grants-store.ts';
+import {
+  findOwnerOfCode,
+  insertRefreshToken,
+  lockCode,
+  markCodeUsed,
+  type StoredCode,
+} from './grants-store.ts';
 import { refreshPrefix } from './refresh-successor.ts';
 
 const grantType = 'authorization_code';
@@ -25,7 +31,8 @@ export const errorCodes = {
 } as const;
 
 export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps): UnbatchedGrant {
-  const ownerOf = async (code: string | undefined) => (code ? findOwnerOfCode(db, hashSecret(code)) : undefined);
+  const ownerOf = async (code: string | undefined) =>
+    code ? findOwnerOfCode(db, hashSecret(code)) : undefined;
 
   const useUp = (codeHash: Buffer) => (tx: Tx) => markCodeUsed(tx, codeHash, new Date(clock.now()));
 
@@ -70,7 +77,13 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
         return failToken('invalid_grant', unknownCode, 'the code has expired');
       requireSameRequest(stored, form.redirect_uri, audience);
       if (!isVerifier(verifier, stored.codeChallenge))
-        throw new TokenError('invalid_grant', 'code_verifier is wrong', 'wrong code verifier', {}, useUp(codeHash));
+        throw new TokenError(
+          'invalid_grant',
+          'code_verifier is wrong',
+          'wrong code verifier',
+          {},
+          useUp(codeHash),
+        );
       const { resource, scopes } = stored;
       const authorized = await consents.redeem(tx, chainId, {
         client,

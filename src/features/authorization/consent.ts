@@ -7,6 +7,7 @@ import { ApiError, fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { Client } from '../clients/service.ts';
+import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import { sentence } from './endpoint.ts';
@@ -34,8 +35,6 @@ export interface ConsentService {
   }): Promise<string>;
 }
 
-type StoredPerson = NonNullable<Awaited<ReturnType<AuthorizationDeps['people']['findPerson']>>>;
-
 export function createConsentService(
   deps: AuthorizationDeps,
   flow: Flow,
@@ -58,7 +57,8 @@ export function createConsentService(
 
   const mayLend = async (resource: string, organizationId: string): Promise<boolean> =>
     resource === issuer ||
-    ((await findLendingTarget(db, resource, organizationId))?.organizationIds.includes(organizationId) ?? false);
+    ((await findLendingTarget(db, resource, organizationId))?.organizationIds.includes(organizationId) ??
+      false);
 
   const refuseOrganization = async (organizationId: string | null): Promise<never> => {
     const wanted = organizationId === null ? undefined : await findOrganization(db, organizationId);
@@ -71,7 +71,9 @@ export function createConsentService(
 
   const findActive = async (queryable: Queryable, personId: string): Promise<StoredPerson> => {
     const person = await people.findPerson(queryable, personId);
-    return person?.status === 'active' ? person : fail('FORBIDDEN', { message: 'You were suspended or removed.' });
+    return person?.status === 'active'
+      ? person
+      : fail('FORBIDDEN', { message: 'You were suspended or removed.' });
   };
 
   const consenterOf = ({ personId, organizationId }: StoredPerson, actor: Consenter['actor']): Consenter => ({
@@ -104,7 +106,10 @@ export function createConsentService(
   const refuseQuestion = (request: AuthorizationRequest, error: unknown): never => {
     if (!(error instanceof AuthorizationError)) throw error;
     const redirectTo = errorAddress(request, error, issuer);
-    return fail('FORBIDDEN', { message: sentence(error.message), details: { error: error.code, redirectTo } });
+    return fail('FORBIDDEN', {
+      message: sentence(error.message),
+      details: { error: error.code, redirectTo },
+    });
   };
 
   const deny = (own: OwnRequest, client: Client, { personId, organizationId, actor }: Consenter) =>
@@ -127,10 +132,14 @@ export function createConsentService(
       const { personId } = await findActive(tx, person.personId);
       const { resource } = request;
       const lendable = await consents.lendable(tx, personId, resource);
-      const scopes = decision.scopes ?? (request.scopes ?? lendable).filter((scope) => lendable.includes(scope));
+      const scopes =
+        decision.scopes ?? (request.scopes ?? lendable).filter((scope) => lendable.includes(scope));
       try {
         if (scopes.length === 0)
-          throw new AuthorizationError('access_denied', 'you may not lend any of the requested scopes of this API');
+          throw new AuthorizationError(
+            'access_denied',
+            'you may not lend any of the requested scopes of this API',
+          );
         requireOffered(scopes, request.scopes ?? lendable, lendable);
         const agentId = await flow.agentOf(tx, client, person);
         const { chainId } = await consents.grant(tx, person.actor, {
@@ -193,7 +202,7 @@ export function createConsentService(
       if (!own || person?.status !== 'active') return page;
       await updatePerson(db, requestId, personId);
       const { organizationId, name, role } = person;
-      const acting: Person = { personId, name, role: role === 'admin' ? 'admin' : 'none' };
+      const acting: Person = { personId, name, role: role === 'viewer' ? 'none' : role };
       const consenter = consenterOf(person, { ...origin, organizationId, person: acting });
       try {
         const request = await withOrganization(own.request, person);
@@ -220,6 +229,10 @@ function requireOffered(
   const wrong = scopes.filter((scope) => !requested.includes(scope) || !lendable.includes(scope));
   if (wrong.length === 0) return;
   throw validationError('body', [
-    { in: 'body', field: 'scopes', message: 'may name only scopes that were requested and that you may lend' },
+    {
+      in: 'body',
+      field: 'scopes',
+      message: 'may name only scopes that were requested and that you may lend',
+    },
   ]);
 }

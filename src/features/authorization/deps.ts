@@ -1,9 +1,10 @@
-import type { Queryable } from '../../kernel/data/db.ts';
 import type { SessionDeps } from '../../kernel/http/access/session-requests.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { ClientAgents } from '../agents/client-agents.ts';
 import type { ClientAccess } from '../clients/service.ts';
+import type { ConnectionAccess } from '../connections/service.ts';
 import type { Consents } from '../delegation/consents.ts';
+import type { PeopleAccess } from '../people/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 
 export interface AuthorizationDeps
@@ -17,33 +18,6 @@ export interface AuthorizationDeps
   readonly hasInstanceProvider: boolean;
   readonly clients: ClientAccess;
   readonly consents: Consents;
-  readonly people: PeopleAccess;
-  readonly connections: ConnectionAccess;
-}
-
-interface PeopleAccess {
-  findPerson(
-    db: Queryable,
-    personId: string,
-  ): Promise<
-    | {
-        readonly personId: string;
-        readonly organizationId: string;
-        readonly name: string;
-        readonly email: string | null;
-        readonly status: 'active' | 'suspended';
-        readonly role: 'admin' | 'viewer' | 'member';
-      }
-    | undefined
-  >;
-}
-
-interface ConnectionAccess {
-  /** By name. */
-  listActive(
-    db: Queryable,
-    organizationId: string,
-  ): Promise<readonly { readonly connectionId: string; readonly name: string }[]>;
-  /** Which of these organizations have an active connection. */
-  haveConnections(db: Queryable, organizationIds: readonly string[]): Promise<ReadonlySet<string>>;
+  readonly people: Pick<PeopleAccess, 'findPerson'>;
+  readonly connections: Pick<ConnectionAccess, 'listActive' | 'haveConnections'>;
 }

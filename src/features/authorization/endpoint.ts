@@ -41,9 +41,7 @@ export interface Problem {
   readonly back?: string;
 }
 
-export type Answer =
-  | { readonly location: string; readonly cookie?: string }
-  | { readonly problem: Problem };
+export type Answer = { readonly location: string; readonly cookie?: string } | { readonly problem: Problem };
 
 export type AuthorizationEndpoint = (request: HttpRequest) => Promise<Answer>;
 
@@ -106,7 +104,10 @@ export function createAuthorizationEndpoint(
     if (organization !== undefined)
       return named && mayLend(named.organizationId)
         ? named.organizationId
-        : refuse('invalid_request', 'there is no such organization, or its people cannot give access to this API');
+        : refuse(
+            'invalid_request',
+            'there is no such organization, or its people cannot give access to this API',
+          );
     if (session && mayLend(session.organizationId)) return session.organizationId;
     if (!target) return null;
     const others = target.organizationIds.filter((id) => id !== target.ownerId);
@@ -122,7 +123,10 @@ export function createAuthorizationEndpoint(
     if (isRefused) refuse('unauthorized_client', 'the organization does not admit this client');
   };
 
-  const requireKnownScopes = async ({ scopes, resource }: RequestedAuthorization, organizationId: string | null) => {
+  const requireKnownScopes = async (
+    { scopes, resource }: RequestedAuthorization,
+    organizationId: string | null,
+  ) => {
     if (!scopes) return;
     const target = await flow.targetOf(resource, organizationId ?? undefined);
     const unknown = scopes.filter((scope) => !target.scopes.some(({ name }) => name === scope));

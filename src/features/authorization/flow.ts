@@ -52,7 +52,10 @@ interface GrantedCode {
 
 export interface Flow {
   /** The API that the request names. AuthorizationError `invalid_target` when it is not usable. */
-  targetOf(resource: string, organizationId?: string): Promise<Pick<LendingTarget, 'identifier' | 'name' | 'scopes'>>;
+  targetOf(
+    resource: string,
+    organizationId?: string,
+  ): Promise<Pick<LendingTarget, 'identifier' | 'name' | 'scopes'>>;
   /** The client of a stored request. UnusableRequest when it has changed since. */
   clientOf(request: AuthorizationRequest): Promise<Client>;
   /** AuthorizationError when there is nothing to ask: the client is refused, or the person may lend nothing. */

@@ -71,10 +71,7 @@ export async function insertRefreshToken(
   );
 }
 
-export const lockRefreshToken = (
-  tx: Queryable,
-  tokenHash: Buffer,
-): Promise<StoredRefreshToken | undefined> =>
+export const lockRefreshToken = (tx: Queryable, tokenHash: Buffer): Promise<StoredRefreshToken | undefined> =>
   tx.maybe(
     'authorization.lockRefreshToken',
     sql`select ${granted}, used_at as "usedAt", successor

@@ -77,7 +77,12 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
       const { chainId, resource, scopes } = stored;
       if (!isWithinGrace(stored)) {
         const revoke = (effectTx: Tx) =>
-          consents.revoke(effectTx, { ...origin, agentId: client.agentId }, chainId, 'refresh token used twice');
+          consents.revoke(
+            effectTx,
+            { ...origin, agentId: client.agentId },
+            chainId,
+            'refresh token used twice',
+          );
         throw new TokenError('invalid_grant', unknownToken, 'the refresh token was used twice', {}, revoke);
       }
       if (audience !== undefined && audience !== resource)

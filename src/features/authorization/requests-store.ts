@@ -122,10 +122,7 @@ interface FoundOrganization {
 }
 
 /** An active organization, by its slug or id. */
-export const findOrganization = (
-  db: Queryable,
-  slugOrId: string,
-): Promise<FoundOrganization | undefined> =>
+export const findOrganization = (db: Queryable, slugOrId: string): Promise<FoundOrganization | undefined> =>
   db.maybe(
     'authorization.findOrganization',
     sql`select organization_id as "organizationId", name from organizations

@@ -1,9 +1,10 @@
 import Type from '../../contract/json-schema.ts';
+import type { Origin } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { pagePolicy } from '../../kernel/http/responses/html-page.ts';
 import {
-  optionalSession,
   open,
+  optionalSession,
   type RouteEntry,
   redirect,
   refusalPage,
@@ -11,7 +12,6 @@ import {
   route,
   session,
 } from '../../kernel/http/route.ts';
-import type { Origin } from '../../kernel/caller.ts';
 import type { ConsentService } from './consent.ts';
 import type { Answer, AuthorizationEndpoint } from './endpoint.ts';
 import { errorPage } from './error-page.ts';

@@ -33,10 +33,9 @@ export const ConsentQuestion = Type.Object(
       name: resourceName,
     }),
     person: Type.Object({ personId: Uuid, name: Type.String(), email: Nullable(Type.String()) }),
-    scopes: Type.Array(
-      Type.Object({ name: Type.String(), description: Nullable(Type.String()) }),
-      { description: 'the requested scopes that the person may lend' },
-    ),
+    scopes: Type.Array(Type.Object({ name: Type.String(), description: Nullable(Type.String()) }), {
+      description: 'the requested scopes that the person may lend',
+    }),
     authorizationDetails: Type.Null(),
     expiresAt: Timestamp,
   },

@@ -4,7 +4,12 @@ import { fail } from '../../kernel/fail.ts';
 import type { createBrowserCookie } from './browser-cookie.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import type { Flow, OwnRequest } from './flow.ts';
-import { type AuthorizationRequest, findOrganization, findRequest, updateOrganization } from './requests-store.ts';
+import {
+  type AuthorizationRequest,
+  findOrganization,
+  findRequest,
+  updateOrganization,
+} from './requests-store.ts';
 import type { SignInChoice } from './schema.ts';
 
 /** The header `Cookie`. */
@@ -13,6 +18,7 @@ export type Cookies = string | undefined;
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
+  hasRequest(requestId: string, cookies: Cookies): Promise<boolean>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
   describe(requestId: string, cookies: Cookies): Promise<SignInChoice>;
@@ -59,7 +65,10 @@ export function createRequestSignIn(
   };
 
   /** For our own API an organization without connections has nobody who could sign in here by its name. */
-  const mayLend = async ({ clientAgentId, resource, organizationId: chosen }: AuthorizationRequest, id: string) => {
+  const mayLend = async (
+    { clientAgentId, resource, organizationId: chosen }: AuthorizationRequest,
+    id: string,
+  ) => {
     if (clientAgentId !== null) return id === chosen;
     if (resource === issuer) return (await connections.haveConnections(db, [id])).has(id);
     return (await findLendingTarget(db, resource, id))?.organizationIds.includes(id) ?? false;
@@ -67,6 +76,12 @@ export function createRequestSignIn(
 
   return {
     find,
+
+    async hasRequest(requestId, cookies) {
+      const browserHash = cookie.hashIn(cookies);
+      const now = new Date(clock.now());
+      return browserHash !== undefined && (await findRequest(db, requestId, browserHash, now)) !== undefined;
+    },
 
     async start(request) {
       const { requestId, organizationId } = request;

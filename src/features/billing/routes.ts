@@ -1,7 +1,7 @@
 import Type from '../../contract/json-schema.ts';
+import { pagePolicy } from '../../kernel/http/responses/html-page.ts';
 import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import type { EmbeddedPages } from './embedded-pages.ts';
-import { pagePolicy } from '../../kernel/http/responses/html-page.ts';
 import { returnPage } from './pages.ts';
 import {
   Checkout,
