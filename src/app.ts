@@ -186,6 +186,7 @@ export async function createApp({
     billing,
     deliveries,
     webConsole,
+    authorization,
     encryption,
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
