@@ -84,7 +84,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
           {},
           useUp(codeHash),
         );
-      const { resource, scopes } = stored;
+      const { resource, scopes, clientUri } = stored;
       const authorized = await consents.redeem(tx, chainId, {
         client,
         grantType,
@@ -96,6 +96,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
       const refreshToken = ids.secret(refreshPrefix);
       return {
         ...authorized,
+        ...(clientUri !== null && { clientUri }),
         refreshToken,
         async whenIssued(issuing) {
           await useUp(codeHash)(issuing);

@@ -74,7 +74,7 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
       // Requests with the same token wait here for the first.
       const stored = await lockRefreshToken(tx, hashSecret(token));
       if (stored?.agentId !== client.agentId) return failToken('invalid_grant', unknownToken);
-      const { chainId, resource, scopes } = stored;
+      const { chainId, resource, scopes, clientUri } = stored;
       if (!isWithinGrace(stored)) {
         const revoke = (effectTx: Tx) =>
           consents.revoke(
@@ -95,7 +95,7 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
         audience: resource,
       });
       if (!authorized) return failToken('invalid_grant', unknownToken, 'the consent was deleted');
-      return { ...authorized, ...rotate(token, stored) };
+      return { ...authorized, ...(clientUri !== null && { clientUri }), ...rotate(token, stored) };
     },
   };
 }
