@@ -54,6 +54,12 @@ export type Checkout = { checkoutUrl: string; sessionId: string; expiresAt: stri
 
 export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
 
+export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; createdAt: string; updatedAt: string };
+
+export type ConnectionChange = { name?: string | undefined; clientId?: string | undefined; clientSecret?: string | undefined; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined; status?: "active" | "disabled" | undefined };
+
+export type ConnectionPage = { data: Connection[]; total: number; page: number; limit: number };
+
 export type ConsoleLink = { url: string; code: string; expiresAt: string };
 
 export type CreatedDelegation = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectId: string; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null; delegationToken: string };
@@ -134,6 +140,8 @@ export type NewAgent = { email: string; agentType: "screener" | "classifier" | "
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
+export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined };
+
 export type NewCredential = { expiresAt?: string | null | undefined; name?: string | null | undefined };
 
 export type NewDelegation = { delegateeId: string; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
@@ -146,7 +154,7 @@ export type NewMember = { agentId: string; role: "member" | "admin" };
 
 export type NewOrganization = { name: string; slug: string; planTier?: "free" | "pro" | "enterprise" | undefined; maxAgents?: number | undefined; maxTokensPerMonth?: number | undefined };
 
-export type NewPerson = { issuer: string; subject: string; name: string; role: "admin" | "viewer"; agentId: string };
+export type NewPerson = { issuer?: string | undefined; subject?: string | undefined; email?: string | undefined; connectionId?: string | undefined; name: string; role: "admin" | "viewer" | "member"; agentId?: string | null | undefined };
 
 export type NewPortal = { organization_id?: string | undefined };
 
@@ -156,7 +164,7 @@ export type NewResourceScope = { name: string; description?: string | null | und
 
 export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
-export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] };
+export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "person.suspended" | "person.activated" | "connection.created" | "connection.updated" | "connection.deleted" | "client.registered" | "consent.granted" | "consent.denied" | "consent.revoked" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] };
 
 export type Nothing = Record<string, unknown>;
 
@@ -190,9 +198,9 @@ export type PartnerToken = { token: string; audience?: string | undefined };
 
 export type PartnerTokenVerification = { valid: boolean; claims?: Record<string, unknown> | undefined; reason?: "too_large" | "malformed" | "type_not_allowed" | "algorithm_not_allowed" | "critical_header" | "own_token" | "unknown_issuer" | "keys_unavailable" | "unknown_key" | "bad_signature" | "missing_claim" | "expired" | "not_yet_valid" | "issued_in_future" | "audience_mismatch" | undefined };
 
-export type Person = { personId: string; organizationId: string; issuer: string; subject: string; name: string; role: "admin" | "viewer"; agentId: string; createdAt: string; updatedAt: string; lastSignInAt: string | null };
+export type Person = { personId: string; organizationId: string; issuer: string | null; subject: string | null; name: string; role: "admin" | "viewer" | "member"; agentId: string | null; email: string | null; connectionId: string | null; status: "active" | "suspended"; createdAt: string; updatedAt: string; lastSignInAt: string | null };
 
-export type PersonChange = { name?: string | undefined; role?: "admin" | "viewer" | undefined; agentId?: string | undefined };
+export type PersonChange = { name?: string | undefined; role?: "admin" | "viewer" | "member" | undefined; agentId?: string | null | undefined; status?: "active" | "suspended" | undefined };
 
 export type PersonPage = { data: Person[]; total: number; page: number; limit: number };
 
@@ -294,7 +302,7 @@ export type WebhookSecretRotation = { overlapSeconds?: number | undefined };
 
 export type WebhookSubscription = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string };
 
-export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] | undefined; active?: boolean | undefined };
+export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "person.suspended" | "person.activated" | "connection.created" | "connection.updated" | "connection.deleted" | "client.registered" | "consent.granted" | "consent.denied" | "consent.revoked" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] | undefined; active?: boolean | undefined };
 
 export type WebhookSubscriptionWithSecret = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string; signingSecret: string };
 
@@ -306,6 +314,7 @@ export interface Operations {
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
+  createConnection: { params: { orgId: string }; query: {  }; body: NewConnection; response: Connection };
   createConsoleLink: { params: {  }; query: {  }; body: undefined; response: ConsoleLink };
   createDelegation: { params: {  }; query: {  }; body: NewDelegation; response: CreatedDelegation };
   createListing: { params: {  }; query: {  }; body: NewListing; response: Listing };
@@ -316,6 +325,7 @@ export interface Operations {
   declineShare: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
   decommissionAgent: { params: { agentId: string }; query: {  }; body: undefined; response: undefined };
   deleteAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: undefined; response: undefined };
+  deleteConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: undefined; response: undefined };
   deleteListing: { params: { listingId: string }; query: {  }; body: undefined; response: undefined };
   deleteOrganization: { params: { orgId: string }; query: {  }; body: undefined; response: undefined };
   deleteResource: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
@@ -337,6 +347,7 @@ export interface Operations {
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getComplianceReport: { params: {  }; query: {  }; body: undefined; response: ComplianceReport };
+  getConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: undefined; response: Connection };
   getControls: { params: {  }; query: {  }; body: undefined; response: Soc2Controls };
   getDelegation: { params: { chainId: string }; query: {  }; body: undefined; response: DelegationWithLinks };
   getDid: { params: { agentId: string }; query: {  }; body: undefined; response: DidDocument };
@@ -368,6 +379,7 @@ export interface Operations {
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
+  listConnections: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ConnectionPage };
   listCredentials: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "revoked" | undefined }; body: undefined; response: CredentialPage };
   listDelegationDescendants: { params: { chainId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "expired" | "revoked" | undefined }; body: undefined; response: DelegationPage };
   listDelegations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; role?: "delegator" | "delegatee" | "any" | undefined; status?: "active" | "expired" | "revoked" | undefined; agentId?: string | undefined; organizationId?: string | undefined }; body: undefined; response: DelegationPage };
@@ -375,7 +387,7 @@ export interface Operations {
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
-  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | undefined }; body: undefined; response: PersonPage };
+  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined }; body: undefined; response: PersonPage };
   listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };
@@ -416,6 +428,7 @@ export interface Operations {
   testWebhook: { params: { id: string }; query: {  }; body: undefined; response: WebhookDelivery };
   trustPartner: { params: {  }; query: {  }; body: NewFederationPartner; response: FederationPartner };
   updateAgent: { params: { agentId: string }; query: {  }; body: AgentChange; response: Agent };
+  updateConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: ConnectionChange; response: Connection };
   updateListing: { params: { listingId: string }; query: {  }; body: ListingChange; response: Listing };
   updateMember: { params: { orgId: string; agentId: string }; query: {  }; body: MemberChange; response: Membership };
   updateOrganization: { params: { orgId: string }; query: {  }; body: OrganizationChange; response: Organization };
@@ -453,6 +466,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
+  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
   createConsoleLink: { method: 'POST', path: '/api/v1/console/links', scopes: [] },
   createDelegation: { method: 'POST', path: '/api/v1/delegations', scopes: [], idempotencyKey: true },
   createListing: { method: 'POST', path: '/api/v1/marketplace/listings', scopes: ["agents:write"] },
@@ -463,6 +477,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}', scopes: [] },
   decommissionAgent: { method: 'DELETE', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
   deleteAgentGrant: { method: 'DELETE', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
+  deleteConnection: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   deleteListing: { method: 'DELETE', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
   deleteOrganization: { method: 'DELETE', path: '/api/v1/organizations/{orgId}', scopes: [] },
   deleteResource: { method: 'DELETE', path: '/api/v1/resources/{resourceId}', scopes: ["resources:write"] },
@@ -484,6 +499,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getComplianceReport: { method: 'GET', path: '/api/v1/compliance/report', scopes: [] },
+  getConnection: { method: 'GET', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   getControls: { method: 'GET', path: '/api/v1/compliance/controls' },
   getDelegation: { method: 'GET', path: '/api/v1/delegations/{chainId}', scopes: [] },
   getDid: { method: 'GET', path: '/api/v1/agents/{agentId}/did' },
@@ -515,6 +531,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },
+  listConnections: { method: 'GET', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
   listCredentials: { method: 'GET', path: '/api/v1/agents/{agentId}/credentials', scopes: ["agents:read"] },
   listDelegationDescendants: { method: 'GET', path: '/api/v1/delegations/{chainId}/descendants', scopes: [] },
   listDelegations: { method: 'GET', path: '/api/v1/delegations', scopes: [] },
@@ -563,6 +580,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   testWebhook: { method: 'POST', path: '/api/v1/webhooks/{id}/test', scopes: ["webhooks:write"] },
   trustPartner: { method: 'POST', path: '/api/v1/federation/trust', scopes: [] },
   updateAgent: { method: 'PATCH', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
+  updateConnection: { method: 'PATCH', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   updateListing: { method: 'PATCH', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
   updateMember: { method: 'PATCH', path: '/api/v1/organizations/{orgId}/members/{agentId}', scopes: [] },
   updateOrganization: { method: 'PATCH', path: '/api/v1/organizations/{orgId}', scopes: [] },
