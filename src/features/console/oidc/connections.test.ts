@@ -270,7 +270,7 @@ describe('signing in through a connection', () => {
     const login = account();
     await signedIn(connection, login);
     await asOperator('PATCH', connection.url, { clientSecret: 'wrong' });
-    assert.equal(errorOf(await signIn(newBrowser(), login, connection.address)), 'invalid_answer');
+    assert.equal(errorOf(await signIn(newBrowser(), login, connection.address)), 'provider_unavailable');
     await asOperator('PATCH', connection.url, { clientSecret: provider?.clientSecret });
     await signedIn(connection, login);
   });
