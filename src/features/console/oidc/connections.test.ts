@@ -441,6 +441,16 @@ describe('the end of a session through a connection', () => {
   });
 });
 
+it("a suspended person is refused through the instance's own provider too", async () => {
+  const organizationId = await makeOrganization();
+  const [agentId, login] = [await makeAgent(organizationId), account({}, ownProvider)];
+  const { personId } = await asOperator('POST', `/organizations/${organizationId}/people`, {
+    ...{ issuer: ownProvider?.issuer, subject: login, name: 'Ada', role: 'viewer', agentId },
+  });
+  await asOperator('PATCH', `/organizations/${organizationId}/people/${personId}`, { status: 'suspended' });
+  assert.equal(errorOf(await signIn(newBrowser(), login)), 'person_suspended');
+});
+
 describe('the test of a connection', () => {
   it('shows the claims and the conditions to the administrator, in this browser, and creates nothing', async () => {
     const connection = await connect({
