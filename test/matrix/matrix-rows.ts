@@ -218,7 +218,7 @@ const operatorOnly = (success: string) =>
     ...withoutRole,
   });
 
-const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
+export const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
   behindToken({
     wrongScope: '403 FORBIDDEN',
     otherOrganization: foreign,
