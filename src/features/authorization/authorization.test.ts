@@ -403,6 +403,7 @@ describe('a request that cannot be redirected', () => {
   });
 
   it('302 with the same error for an organization that does not exist, and for one without access', async () => {
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug: randomUUID() });
     const client = await confidential();
     const errors = [];
     for (const organization of [elsewhere.slug, elsewhere.organizationId, 'unknown', randomUUID()]) {
