@@ -329,15 +329,24 @@ describe('signing in through a connection', () => {
     assert.equal(done.location, `/console/authorize/${requestId}`);
   });
 
-  it('is refused for a provider whose page is no web address', async () => {
-    const connection = await connect({ issuer: other?.issuer });
+  it('does not connect to a private address, unless the instance allows it', async () => {
+    const guarded = await startApp({ BASE_URL: baseUrl });
+    const scenario = await createPeopleScenario(guarded, provider as NonNullable<typeof provider>, baseUrl);
+    const organizationId = await scenario.makeOrganization();
+    const requests: unknown[] = [];
     if (other)
-      other.handlerOverride = (_, response) =>
-        void response
-          .setHeader('content-type', 'application/json')
-          .end(JSON.stringify({ issuer: other.issuer, authorization_endpoint: 'javascript:alert(1)' }));
-    assert.equal(errorOf(await newBrowser().request(connection.address)), 'provider_unavailable');
+      other.handlerOverride = ({ url }, response) => {
+        requests.push(url);
+        response.end();
+      };
+    const { connectionId } = await scenario.asOperator(
+      'POST',
+      `/organizations/${organizationId}/connections`,
+      { name: 'Inside', issuer: other?.issuer, clientId: 'x', clientSecret: 'x' },
+    );
+    const begun = await createBrowser(guarded, baseUrl).request(`${start}?connectionId=${connectionId}`);
     if (other) other.handlerOverride = undefined;
+    assert.deepEqual([errorOf(begun), requests], ['provider_unavailable', []]);
   });
 
   it("members do not come in through the instance's own provider, although its issuer is the same", async () => {
