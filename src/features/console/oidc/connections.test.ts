@@ -225,11 +225,15 @@ describe('signing in through a connection', () => {
     assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
     if (other) other.tamper = { claims: { nonce: 'another' } };
     assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
+    if (other) other.tamper = { claims: { sub: 'nobody\0\ud800' } };
+    assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
     if (other) other.tamper = undefined;
     const refusals = await eventsOf(organizationId, ['session.refused']);
     assert.deepEqual(
       refusals.map(({ metadata }) => [metadata.reason, metadata.connectionId]),
-      Array(2).fill(['invalid answer of the provider', foreign.connectionId]),
+      ['invalid answer of the provider', 'invalid answer of the provider', 'invalid subject'].map(
+        (reason) => [reason, foreign.connectionId],
+      ),
     );
   });
 
