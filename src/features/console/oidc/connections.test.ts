@@ -132,6 +132,19 @@ describe('signing in through a connection', () => {
     assert.equal((await sessionOf(browser)).json.person.name, 'Ada King');
   });
 
+  it('of five first sign-ins at the same moment one creates the person, and all have a session', async () => {
+    const connection = await connect();
+    const login = account();
+    const browsers = Array.from({ length: 5 }, newBrowser);
+    const answers = await Promise.all(
+      browsers.map((browser) => logIn(browser, login, { address: connection.address })),
+    );
+    await Promise.all(browsers.map((browser, index) => browser.request(answers[index] ?? '')));
+    for (const browser of browsers) assert.equal((await sessionOf(browser)).status, 200);
+    assert.equal((await peopleOf(connection.organizationId)).length, 1);
+    assert.equal((await eventsOf(connection.organizationId, ['person.created'])).length, 1);
+  });
+
   it('names somebody without a name by the e-mail or the subject', async () => {
     const connection = await connect();
     const [first, second] = [account(verified('grace@example.com')), account({ name: '\u200b' })];
