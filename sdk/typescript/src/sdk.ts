@@ -22,11 +22,12 @@ export type { Platform } from './platform.ts';
 export type { RetryOptions } from './retry.ts';
 export {
   createVerifier,
+  type Subjects,
   type Verifier,
   type VerifierOptions,
   type VerifyOptions,
 } from './verifier.ts';
-export type { VerifiedToken } from './verify/access-token.ts';
+export type { Subject, VerifiedToken } from './verify/access-token.ts';
 export type { IncomingRequest } from './verify/bearer.ts';
 export type { IntrospectionClient } from './verify/introspection.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

@@ -40,7 +40,7 @@ export async function use({ issuer, audience, organizationId, agent, webhook, au
   const { clientId, clientSecret } = agent;
   const client = createClient({ issuer, clientId, auth: clientSecret });
   const { status } = await client.api.getAgent({ agentId: clientId });
-  const verifier = createVerifier({ issuer, audience, organizationId, revocation: 'none' });
+  const verifier = createVerifier({ issuer, audience, organizationId, subjects: 'agents', revocation: 'none' });
   const { agentId, scopes } = await verifier.verify(await client.token({ resource: audience }));
   const refusal = await verifier.verify(await client.token()).catch(({ status, code }) => ({ status, code }));
   const { type } = await verifyWebhook(webhook.body, webhook.headers, webhook.secrets, { now: webhook.now * 1000 });
