@@ -125,8 +125,8 @@ fn verify(internet: &Internet, audience: &str, token: &str) -> Result<VerifiedTo
             Verifier::accept_any_organization(internet, &issuer, audience, Subjects::Agents)
         }
         Ok("false" | "") | Err(env::VarError::NotPresent) => {
-            let organization_id = setting("ORGANIZATION_ID")?;
-            Verifier::new(internet, &issuer, audience, &organization_id, Subjects::Agents)?
+            let organization = setting("ORGANIZATION_ID")?;
+            Verifier::new(internet, &issuer, audience, &organization, Subjects::Agents)?
         }
         _ => {
             return Err(Error::Config(

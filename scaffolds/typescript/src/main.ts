@@ -62,7 +62,9 @@ async function checkToken(token: string): Promise<void> {
     `The token is genuine. It was issued to ${agentId} of organization ${organizationId} and carries: ${scopes.join(' ') || 'no scope'}.`,
   );
   if (chainId !== undefined) {
-    console.log(`It is delegated by ${subject.id} in chain ${chainId}; actors: ${actors.join(', ')}.`);
+    console.log(
+      `It is delegated by ${subject.id} in chain ${chainId}; actors: ${actors.join(', ')}.`,
+    );
   }
 }
 

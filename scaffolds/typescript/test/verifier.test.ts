@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JSONWebKeySet } from 'jose';
-import { createVerifier, type Subjects, TokenError, type VerifiedToken } from '../src/countersign/sdk.ts';
+import {
+  createVerifier,
+  type Subjects,
+  TokenError,
+  type VerifiedToken,
+} from '../src/countersign/sdk.ts';
 
 interface Case {
   name: string;

@@ -85,10 +85,12 @@ describe('the packed package', () => {
 
   withNpm('JavaScript: each export without a peer can be imported', async () => {
     const node = (await olderNode()) ?? process.execPath;
-    const names = ['', '/fastify', '/express', '/hono'].map((name) => `'@countersign/sdk${name}'`).join(', ');
+    const names = ['', '/fastify', '/express', '/hono', '/loopback']
+      .map((name) => `'@countersign/sdk${name}'`)
+      .join(', ');
     const program = `for (const name of [${names}]) console.log(Object.keys(await import(name)).length > 0);`;
     const printed = await succeed(node, ['--input-type=module', '-e', program], { cwd: project });
-    assert.equal(printed, 'true\n'.repeat(4));
+    assert.equal(printed, 'true\n'.repeat(5));
   });
 
   withNpm('TypeScript: types in strict mode, and wrong uses are errors', async () => {
