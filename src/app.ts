@@ -79,14 +79,18 @@ export async function createApp({
   });
   const registry: Registry = createRegistry(base, events);
   const reports: BillingAndReports = createBillingAndReports(base, events, registry);
-  const issuance: Issuance = createIssuance(base, events, registry, reports);
+  const issuance: Issuance = createIssuance(base, events, registry, reports, {
+    // Each needs the other: the sign-in of a person goes on with an authorization request, which asks for the person's session.
+    authenticateSession: (...request) => webConsole.authenticateSession(...request),
+  });
   const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
-  const { organizations, agents, credentials, people, resources, did, marketplace } = registry;
+  const { organizations, agents, credentials, clients, people, connections, resources, did, marketplace } =
+    registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
     reports;
-  const { tokens, delegations, workloads, access, federation, discovery } = issuance;
+  const { tokens, authorization, delegations, workloads, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
     kv,
@@ -108,6 +112,7 @@ export async function createApp({
     reference,
     discovery,
     tokens,
+    authorization,
     delegations,
     agents,
     credentials,
@@ -115,6 +120,8 @@ export async function createApp({
     access,
     organizations,
     people,
+    clients,
+    connections,
     federation,
     workloads,
     tiers,
@@ -173,11 +180,13 @@ export async function createApp({
     organizations,
     usage,
     agents,
+    clients: clients.access,
     credentials,
     audit,
     billing,
     deliveries,
     webConsole,
+    authorization,
     encryption,
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {

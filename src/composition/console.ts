@@ -14,8 +14,8 @@ const build = fileURLToPath(new URL('dist/console/', packageRoot));
 export function openConsole(
   base: Foundations,
   { ledger, recordRefusal }: Events,
-  { organizations, credentials, people }: Registry,
-  { tokens }: Issuance,
+  { organizations, credentials, people, connections, requirePermission }: Registry,
+  { tokens, authorization }: Issuance,
   folder = build,
 ): Console {
   const { config, log, clock, ids, db, provider } = base;
@@ -29,6 +29,10 @@ export function openConsole(
     recordRefusal,
     provider,
     people,
+    connections,
+    requirePermission,
+    continueRequest: authorization.continueRequest,
+    hasRequest: authorization.hasRequest,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

@@ -3,22 +3,25 @@
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
 import type { PolicyAction } from '../contract/actions.ts';
 import { type Agents, createAgents } from '../features/agents/feature.ts';
+import { createClients } from '../features/clients/feature.ts';
+import { type Connections, createConnections } from '../features/connections/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import { createMarketplace, type Marketplace } from '../features/marketplace/feature.ts';
 import { createOrganizations, type Organizations } from '../features/organizations/feature.ts';
 import { createPeople } from '../features/people/feature.ts';
 import { createResources, type Resources } from '../features/resources/feature.ts';
-import { findPolicyPower } from '../features/workload-identity/feature.ts';
+import { findPolicyPower, hasTrustPolicies } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
 import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
+import { createOpenProvider } from './open.ts';
 
 export function createRegistry(
   base: Foundations,
-  { ledger, cache, recordRefusal, provisionedProofs }: Events,
+  { ledger, cache, recordRefusal, provisionedProofs, vault }: Events,
 ) {
   const { config, clock, metrics, ids, db, signer, engine } = base;
   const shared = { db, clock, ids, ledger, metrics };
@@ -61,6 +64,8 @@ export function createRegistry(
     refuseClaimChange: (...change) => resources.access.refuseClaimChange(...change),
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
+    hasActiveCredentials: (tx, agentId) => credentials.hasActive(tx, agentId),
+    hasTrustPolicies,
     readPublicKey,
   });
   const credentials = createCredentials({
@@ -87,6 +92,16 @@ export function createRegistry(
     findPolicyPower,
     recordRefusal: recordPolicyRefusal,
   });
+  const clients = createClients({
+    ...shared,
+    outbound: base.outbound,
+    findAgent: agents.find,
+    factsOf: agents.facts,
+    agents,
+    readPublishedKeys: agents.readPublishedKeys,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockOrganization,
+  });
   const people = createPeople({
     ...shared,
     organizationFor: organizations.get,
@@ -94,6 +109,16 @@ export function createRegistry(
     lockAgent: agents.lock,
     refuseImpersonation,
     refuseLastAdmin: organizations.refuseLastAdmin,
+    // Each needs the other: an invitation by e-mail belongs to a connection, and is deleted with it.
+    findConnection: (...which) => connections.findConnection(...which),
+  });
+  const connections: Connections = createConnections({
+    ...shared,
+    vault,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockOrganization,
+    deleteWaitingInvitations: people.deleteWaitingInvitations,
+    openProvider: createOpenProvider(config, clock, base.outbound),
   });
   const did = createDid({
     baseUrl: config.baseUrl,
@@ -122,7 +147,9 @@ export function createRegistry(
     organizations,
     agents,
     credentials,
+    clients,
     people,
+    connections,
     resources,
     did,
     marketplace,

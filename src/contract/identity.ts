@@ -14,6 +14,9 @@ export const agentTypes = [
   'custom',
 ] as const;
 
+/** Of the e-mail addresses that agents of clients with a metadata document get. No mail reaches it (RFC 2606). */
+export const clientEmailDomain = 'client.invalid';
+
 /**
  * The services in an agent's DID document, by the fragments of their ids. The fragment of a key is its `kid`. Ids in one document
  * must differ (DID Core 1.0, 5.3 and 5.4), so no key may have one of these as its `kid`.

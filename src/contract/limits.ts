@@ -99,6 +99,9 @@ export const limits = {
   /** A refresh token that is presented again within this time answers again: the first answer may have been lost. */
   refreshGraceSeconds: 10,
   clientDocument: { timeoutMs: 5_000, maxBytes: 5_120, minCacheSeconds: 60, maxCacheSeconds: 86_400 },
+  /** The key set that a client's document names. */
+  clientKeySetBytes: 65_536,
+  clientPolicyDomains: 100,
   /** From the start of a sign-in through an OpenID provider to its end. */
   providerSignInSeconds: 600,
   idempotencyHours: 24,

@@ -25,6 +25,7 @@ const path = '(?:/[!"$->@-\\[\\]-~]*)?';
 
 export const httpsUrl = `^https://${authority}${pathAndQuery}$`;
 export const httpsUrlWithoutQuery = `^https://${authority}${path}$`;
+export const redirectUri = `^(?:https://${authority}|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])${port})${pathAndQuery}$`;
 /** RFC 8707 §2: an absolute URI without a fragment. */
 export const audienceUri = `^https?://${authority}${pathAndQuery}$`;
 

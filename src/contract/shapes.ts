@@ -27,7 +27,7 @@ export const Timestamp = Type.String({
 /** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
 export const controls = '\\u0000-\\u001F\\u007F-\\u009F';
 /** Control and bidirectional formatting characters and U+FEFF: with them, a name could imitate another one. */
-const imitating = `${controls}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF`;
+export const imitating = `${controls}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF`;
 const blanks = ' \\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000';
 /** Characters that show nothing: zero-width characters, fillers, variation selectors. */
 const invisible =

@@ -7,7 +7,11 @@ export interface Session {
   readonly organizationId: string;
   readonly role: 'admin' | 'member' | 'viewer' | 'none';
   readonly scopes: readonly string[];
-  readonly person: { readonly personId: string; readonly name: string } | null;
+  readonly person: {
+    readonly personId: string;
+    readonly name: string;
+    readonly email: string | null;
+  } | null;
   /** The latest end; after half an hour without a request it ends earlier. */
   readonly expiresAt: string;
   /** The e-mail address of the agent. */
@@ -75,7 +79,7 @@ export interface ProviderIdentity {
     readonly organizationSlug: string;
     /** The person has never signed in to it. */
     readonly firstVisit: boolean;
-    readonly role: 'admin' | 'viewer';
+    readonly role: 'admin' | 'viewer' | 'member';
   }[];
 }
 

@@ -46,6 +46,10 @@ export const providerErrors = {
   invalid_answer: 'The answer of the OpenID provider could not be verified. Begin again.',
   sign_in_expired: 'The sign-in took too long, or was used already. Begin again.',
   not_invited: 'You were not invited to an organization of this instance.',
+  connection_unavailable: 'The organization does not accept sign-ins through this provider now.',
+  conditions_not_met: 'Your account does not meet the conditions of the organization. Ask an administrator.',
+  person_suspended: 'An administrator has suspended your access.',
+  people_limit: 'The organization has the most people it can have. Ask an administrator.',
 } as const;
 type ProviderError = keyof typeof providerErrors;
 

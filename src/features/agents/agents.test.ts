@@ -48,6 +48,9 @@ describe('POST /agents', () => {
       status: 'active',
       allowedScopes: json.allowedScopes,
       rateLimitPerMinute: null,
+      redirectUris: [],
+      publicClient: false,
+      clientUri: null,
       createdAt,
       updatedAt: createdAt,
     });

@@ -4,6 +4,7 @@
  */
 
 import type { Scope } from '../../contract/scopes.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/invalidating-cache.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { CredentialService } from '../credentials/service.ts';
@@ -28,6 +29,8 @@ export interface AgentDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'le
   readonly refuseImpersonation: OrganizationService['refuseImpersonation'];
   readonly refuseClaimChange: ResourceAccess['refuseClaimChange'];
   readonly revokeCredentialsOf: CredentialService['revokeAllOf'];
+  readonly hasActiveCredentials: CredentialService['hasActive'];
+  hasTrustPolicies(tx: Tx, agentId: string): Promise<boolean>;
   /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */
   readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;
 }

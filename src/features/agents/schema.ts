@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
+import { redirectUri } from '../../contract/patterns.ts';
 import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import {
   literals,
@@ -14,6 +15,7 @@ import {
   UuidList,
   visibleText,
 } from '../../contract/shapes.ts';
+import { maxRedirectUriLength } from '../../kernel/redirect-uri.ts';
 
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
 export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
@@ -45,6 +47,26 @@ const rateLimit = {
 };
 const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: limits.maxRequestsPerMinute, ...rateLimit }));
 
+const redirectUris = {
+  description:
+    'the addresses that may receive authorization codes of the agent as an OAuth client: https, or http with the host localhost, 127.0.0.1 or [::1], whose port is ignored',
+  examples: [['https://app.example.com/callback']],
+};
+const RedirectUris = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: maxRedirectUriLength,
+    documentedPattern: redirectUri,
+    description: 'an absolute https:// URL in ASCII without credentials or fragment, or http:// to localhost',
+  }),
+  { maxItems: limits.redirectUrisPerAgent, uniqueItems: true, ...redirectUris },
+);
+const publicClient = {
+  description:
+    'an OAuth client that cannot keep a secret, such as an application on a computer: it has no credentials, keys or trust policies, and only tokens that a person has consented to',
+};
+const PublicClient = Type.Boolean(publicClient);
+
 export const Agent = Type.Object(
   {
     agentId: Uuid,
@@ -58,6 +80,15 @@ export const Agent = Type.Object(
     status: literals(agentStatuses),
     allowedScopes: Type.Array(Type.String()),
     rateLimitPerMinute: Nullable(Type.Integer(rateLimit)),
+    redirectUris: Type.Array(Type.String(), redirectUris),
+    publicClient: Type.Boolean({ ...publicClient, examples: [false] }),
+    clientUri: Nullable(
+      Type.String({
+        description:
+          'the address of the metadata document by which the client came; null for a registered agent',
+        examples: ['https://app.example.com/client.json'],
+      }),
+    ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -83,6 +114,8 @@ export const NewAgent = Type.Object(
       }),
     ),
     rateLimitPerMinute: Type.Optional(RateLimit),
+    redirectUris: Type.Optional(RedirectUris),
+    publicClient: Type.Optional(PublicClient),
   },
   { title: 'NewAgent', additionalProperties: false },
 );
@@ -98,18 +131,20 @@ export const AgentChange = Type.Object(
     status: Type.Optional(literals(agentStatuses)),
     allowedScopes: Type.Optional(Scopes),
     rateLimitPerMinute: Type.Optional(RateLimit),
+    redirectUris: Type.Optional(RedirectUris),
+    publicClient: Type.Optional(PublicClient),
   },
   { title: 'AgentChange', additionalProperties: false },
 );
 export type AgentChange = Static<typeof AgentChange>;
 
-export const immutableFields = ['agentId', 'email', 'createdAt'] as const;
+export const immutableFields = ['agentId', 'email', 'clientUri', 'createdAt'] as const;
 
 /** Importing the key refuses other characters, and a length that its type does not have. */
 const base64url = (maxLength: number) => Type.String({ maxLength, documentedPattern: '^[A-Za-z0-9_-]+$' });
 
 /** A public key (RFC 7517). Importing the key checks the members that its type needs. */
-const PublicJwk = Type.Object(
+export const PublicJwk = Type.Object(
   {
     kty: literals(['RSA', 'EC', 'OKP']),
     kid: Type.Optional(
@@ -132,8 +167,10 @@ const PublicJwk = Type.Object(
 );
 export type PublicJwk = Static<typeof PublicJwk>;
 
+export const maxKeys = 10;
+
 export const KeySet = Type.Object(
-  { keys: Type.Array(PublicJwk, { maxItems: 10 }) },
+  { keys: Type.Array(PublicJwk, { maxItems: maxKeys }) },
   { title: 'KeySet', additionalProperties: false },
 );
 export type KeySet = Static<typeof KeySet>;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
+import { type AgentFacts, clientEmailDomain } from '../../contract/identity.ts';
 import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
@@ -7,12 +7,17 @@ import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { refuseProof } from '../../kernel/http/input/proofs.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { redirectUriProblem } from '../../kernel/redirect-uri.ts';
 import { createAgentCache } from './agent-cache.ts';
+import { type ClientAgents, createClientAgents } from './client-agents.ts';
+import { eventSubject } from './events.ts';
 import type { AgentDeps } from './feature.ts';
-import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
+import { readKeys, readPublishedKeys, type StoredKey } from './keys.ts';
+import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -33,9 +38,11 @@ import { eventOf } from './transitions.ts';
 type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly organizationId: string;
   readonly allowedScopes: readonly Scope[];
+  readonly status?: Agent['status'];
+  readonly clientUri?: string;
 };
 
-export interface AgentService {
+export interface AgentService extends ClientAgents {
   create(caller: Caller, wanted: NewAgent): Promise<Agent>;
   list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
@@ -62,6 +69,8 @@ export interface AgentService {
   lockAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** The facts for identity documents, without authorization; agents that do not exist are left out. */
   facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
+  /** The usable keys of a published JWK set. */
+  readPublishedKeys(published: unknown): Promise<StoredKey[]>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -81,6 +90,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     revokeCredentialsOf,
     readPublicKey,
     refuseOwnAgent,
+    hasActiveCredentials,
+    hasTrustPolicies,
   } = deps;
 
   const findAgent = createBatcher({
@@ -97,11 +108,14 @@ export function createAgentService(deps: AgentDeps): AgentService {
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
     const agent: Agent = {
+      redirectUris: [],
+      publicClient: false,
+      clientUri: null,
+      status: 'active',
       ...wanted,
       agentId,
       allowedScopes: inContractOrder(wanted.allowedScopes),
       rateLimitPerMinute: wanted.rateLimitPerMinute ?? null,
-      status: 'active',
       createdAt: now,
       updatedAt: now,
     };
@@ -169,6 +183,24 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await refuseImpersonation(tx, caller, agent);
   };
 
+  /** A redirect URI receives the agent's codes, and a public client redeems them without a secret: the same right as for a secret. */
+  const authorizeClientChange = async (tx: Tx, caller: Caller, before: Agent, changed: readonly string[]) => {
+    const fields = changed.filter((field) => clientFields.has(field));
+    if (fields.length === 0) return;
+    if (before.clientUri !== null)
+      throw bodyError(fields.map((field) => [field, "is given by the client's metadata document"]));
+    await refuseImpersonation(tx, caller, before);
+    if (!fields.includes('publicClient') || before.publicClient) return;
+    const hasProofs =
+      (await hasActiveCredentials(tx, before.agentId)) ||
+      (await hasTrustPolicies(tx, before.agentId)) ||
+      (await findKeys(tx, undefined, before.agentId))?.length !== 0;
+    if (hasProofs)
+      throw bodyError([
+        ['publicClient', 'cannot be true for an agent with active credentials, keys or trust policies'],
+      ]);
+  };
+
   /** Every change of an existing agent: authorization, the update, revocation of credentials, the audit event. */
   const apply = async (tx: Tx, caller: Caller, before: LockedAgent, change: AgentChange): Promise<Agent> => {
     const changed = changedFields(before, change);
@@ -177,6 +209,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     const after: LockedAgent = { ...before, ...change, suspendedByOperator, updatedAt: isoTime(clock) };
     const event = eventOf(before.status, after.status);
     if (event === 'agent.reactivated') await refuseReactivation(tx, caller, before);
+    await authorizeClientChange(tx, caller, before, changed);
     await refuseClaimChange(tx, caller, before, changed);
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
@@ -187,8 +220,12 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   return {
     register,
+    ...createClientAgents(deps, register),
+    readPublishedKeys: (published) => readPublishedKeys(published, readPublicKey),
 
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
+      refuseClientEmail(wanted.email);
+      refuseRedirectUris(wanted.redirectUris);
       const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
       refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
@@ -211,8 +248,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     find: findAgent,
 
-    update: (caller, agentId, requested) =>
-      db.transaction(async (tx) => {
+    async update(caller, agentId, requested) {
+      refuseRedirectUris(requested.redirectUris);
+      return db.transaction(async (tx) => {
         const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const change = requested.allowedScopes
@@ -226,7 +264,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
         if (change.rateLimitPerMinute !== undefined)
           refuseOwnLimit(caller, change.rateLimitPerMinute, before.rateLimitPerMinute);
         return apply(tx, caller, before, change);
-      }),
+      });
+    },
 
     async remove(caller, agentId) {
       await db.transaction(async (tx) => {
@@ -246,6 +285,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
         const agent = await lock(tx, caller, agentId);
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         await refuseImpersonation(tx, caller, agent);
+        refuseProof(agent, { in: 'body', field: 'keys' });
         await updateKeys(tx, agent.agentId, keys, isoTime(clock));
         const kids = keys.map(({ kid }) => kid);
         await ledger.record(tx, caller, 'agent.updated', eventSubject(agent, { changed: ['keys'], kids }));
@@ -265,31 +305,35 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
+const clientFields: ReadonlySet<string> = new Set(['redirectUris', 'publicClient']);
+
+const bodyError = (problems: readonly (readonly [field: string, message: string])[]) =>
+  validationError(
+    'body',
+    problems.map(([field, message]): FieldProblem => ({ in: 'body', field, message })),
+  );
+
+function refuseRedirectUris(uris: readonly string[] = []): void {
+  const problems = uris.flatMap((uri, index) => {
+    const problem = redirectUriProblem(uri);
+    return problem === undefined ? [] : [[`redirectUris[${index}]`, problem] as const];
+  });
+  if (problems.length > 0) throw bodyError(problems);
+}
+
+/** Addresses of agents that came by a document: a registered agent could imitate one. */
+function refuseClientEmail(email: string): void {
+  if (email.toLowerCase().endsWith(`@${clientEmailDomain}`))
+    throw bodyError([
+      ['email', `must not end in @${clientEmailDomain}, which is for clients with a metadata document`],
+    ]);
+}
+
 /** The limit protects the instance from its tenants, so a tenant cannot set it. Repeating the present value is no change. */
 function refuseOwnLimit(caller: Caller, wanted: number | null, present: number | null): void {
   if (wanted !== present && !isOperator(caller))
     fail('FORBIDDEN', { message: 'Only an operator (scope admin:orgs) can set rateLimitPerMinute.' });
 }
-
-/** The subject of an agent's audit events. */
-const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
-  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
-  const { allowedScopes, rateLimitPerMinute } = agent;
-  return {
-    organizationId,
-    agentId,
-    metadata: {
-      agentType,
-      status,
-      owner,
-      version,
-      deploymentEnv,
-      allowedScopes,
-      ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
-      ...more,
-    },
-  };
-};
 
 /** Only an operator lifts an operator's suspension. An operator can also take over a suspension by the organization. */
 const isSuspendedByOperator = (caller: Caller, before: LockedAgent, { status }: AgentChange): boolean => {
@@ -302,31 +346,6 @@ const changedFields = (before: Agent, change: AgentChange): string[] =>
   Object.entries(change)
     .filter(([field, value]) => !isDeepStrictEqual(value, before[field as keyof AgentChange]))
     .map(([field]) => field);
-
-const reservedKids: ReadonlySet<string> = new Set(serviceFragments);
-
-async function readKeys(
-  wanted: KeySet,
-  read: AgentDeps['readPublicKey'],
-): Promise<(PublicJwk & { kid: string })[]> {
-  const keys: (PublicJwk & { kid: string })[] = [];
-  const problems: FieldProblem[] = [];
-  for (const [index, { ext: _, ...key }] of wanted.keys.entries()) {
-    const refuse = (message: string) => problems.push({ in: 'body', field: `keys[${index}]`, message });
-    try {
-      const usable = await read(key);
-      if (reservedKids.has(usable.kid))
-        refuse(`has the kid ${usable.kid}, which is the id of a service in the agent's DID document`);
-      if (keys.some(({ kid }) => kid === usable.kid))
-        refuse(`has the kid ${usable.kid}, which another key has too`);
-      keys.push(usable);
-    } catch (error) {
-      refuse((error as Error).message);
-    }
-  }
-  if (problems.length > 0) throw validationError('body', problems);
-  return keys;
-}
 
 const inContractOrder = (granted: readonly Scope[]): Scope[] =>
   scopes.filter((scope) => granted.includes(scope));

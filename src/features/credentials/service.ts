@@ -3,6 +3,7 @@ import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { refuseProof } from '../../kernel/http/input/proofs.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
@@ -18,6 +19,7 @@ import type {
 import {
   countExpiring,
   findCredentialBySecret,
+  hasActiveCredentials,
   insertCredential,
   listCredentials,
   lockCredential,
@@ -51,6 +53,7 @@ export interface CredentialService {
   findBySecret(db: Queryable, agentId: string, clientSecret: string): Promise<string | undefined>;
   /** For the end of an agent, whose own event covers it. */
   revokeAllOf(tx: Tx, agentId: string): Promise<void>;
+  hasActive(tx: Tx, agentId: string): Promise<boolean>;
   /** Active credentials that expire within a week. */
   countExpiringSoon(): Promise<number>;
 }
@@ -114,6 +117,7 @@ export function createCredentialService(
       return db.transaction(async (tx) => {
         const agent = await lockAgent(tx, caller, agentId);
         await refuseImpersonation(tx, caller, agent);
+        refuseProof(agent, { in: 'path', field: 'agentId' });
         if (agent.status !== 'active') fail('AGENT_NOT_ACTIVE');
         return issue(tx, caller, agent, { expiresAt, name: wanted.name ?? null });
       });
@@ -156,6 +160,7 @@ export function createCredentialService(
 
     revokeAllOf: (tx, agentId) => markAllRevoked(tx, agentId, isoTime(clock)),
 
+    hasActive: hasActiveCredentials,
     countExpiringSoon: () => countExpiring(db, new Date(clock.now()), new Date(clock.now() + weekMs)),
   };
 }

@@ -73,6 +73,15 @@ export async function markAllRevoked(db: Queryable, agentId: string, now: string
   );
 }
 
+/** Expired ones count: a rotation can renew them. */
+export async function hasActiveCredentials(db: Queryable, agentId: string): Promise<boolean> {
+  const found = await db.maybe(
+    'credentials.hasActive',
+    sql`select 1 from credentials where agent_id = ${agentId} and status = 'active' limit 1`,
+  );
+  return found !== undefined;
+}
+
 export async function findCredentialBySecret(
   db: Queryable,
   agentId: string,

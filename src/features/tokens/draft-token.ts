@@ -81,7 +81,7 @@ export const createDraftToken =
           },
         },
       },
-      tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn),
+      tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn, contents.refreshToken),
       // A closed set of values: the scopes of resources are any words.
       resource ? 'resource' : scope,
     );
@@ -134,6 +134,8 @@ async function tokenResponse(
   signing: Promise<string>,
   scope: string,
   expiresIn: number,
+  refreshToken: string | undefined,
 ): Promise<IssuedToken> {
-  return { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope };
+  const issued = { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope } as const;
+  return refreshToken === undefined ? issued : { ...issued, refresh_token: refreshToken };
 }

@@ -15,6 +15,7 @@ export interface IssuedToken {
   readonly expires_in: number;
   readonly scope: string;
   readonly issued_token_type?: string;
+  readonly refresh_token?: string;
 }
 
 /** The contents of a token that a grant allows. */
@@ -38,6 +39,10 @@ export interface AuthorizedToken {
   readonly clientUri?: string;
   /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
   readonly trustPolicyId?: string;
+  /** Part of the response. */
+  readonly refreshToken?: string;
+  /** Writes what belongs to the token. Called when nothing can refuse the token any more. */
+  whenIssued?(tx: Tx): Promise<void>;
 }
 
 interface MintRequest extends AuthorizedToken {
@@ -75,6 +80,17 @@ export interface GrantRequest {
   readonly audience: string | undefined;
 }
 
+/** A grant whose clients are known by a public `client_id`, or by the address of their metadata document. */
+interface PublicClients {
+  /**
+   * The agent that the address means in this request: an address may have an agent in each organization. Undefined when the form does
+   * not refer to one of its agents.
+   */
+  findAgent(form: GrantRequest['form'], clientUri: string): Promise<string | undefined>;
+  /** The description of `invalid_grant` for such a form. */
+  readonly unknown: string;
+}
+
 interface GrantBase {
   readonly grantType: string;
   /** The form fields that only this grant reads: optional strings. */
@@ -103,8 +119,10 @@ export interface UnbatchedGrant extends GrantBase {
   readonly transaction: 'own';
   /** The agents besides the client that `authorize` locks. The endpoint locks all agents at once, which avoids deadlocks. */
   agentsToLock(form: GrantRequest['form']): Promise<readonly string[]>;
+  /** Admits clients without credentials; absent: none. */
+  readonly publicClients?: PublicClients;
   /** Refuses by a TokenError, before it writes: the endpoint may commit the transaction with the record of the refusal. */
-  authorize(tx: Tx, request: GrantRequest): Promise<AuthorizedToken>;
+  authorize(tx: Tx, request: GrantRequest & { readonly origin: Origin }): Promise<AuthorizedToken>;
 }
 
 export type Grant = BatchedGrant | UnbatchedGrant;

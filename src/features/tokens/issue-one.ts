@@ -19,6 +19,7 @@ export const createIssueOne =
     const [limit] = await checkPlans(tx, [client], { waiting: true });
     if (limit && limit !== 'busy') throw quotaRefusal(limit);
     const { entry, response, metricScope } = draft(client, contents, origin, null);
+    await contents.whenIssued?.(tx);
     await ledger.recordAll(tx, [entry]);
     const issued = await response;
     tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: metricScope }));

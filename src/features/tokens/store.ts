@@ -175,6 +175,17 @@ export async function lockAgentKeys(
   return new Map(rows.map((row) => [row.agentId, unlocked.has(row.agentId) ? lockNotAvailable : row]));
 }
 
+/** Undefined unless the agent is a public client. */
+export const findPublicClient = (
+  db: Queryable,
+  agentId: string,
+): Promise<{ organizationId: string; rateLimitPerMinute: number | null } | undefined> =>
+  db.maybe(
+    'tokens.findPublicClient',
+    sql`select organization_id as "organizationId", rate_limit_per_minute as "rateLimitPerMinute"
+        from agents where agent_id = ${agentId} and public_client`,
+  );
+
 /** Waits for a transaction that is changing the agent. */
 export async function lockAgentStatus(tx: Queryable, agentId: string): Promise<AgentStatus | undefined> {
   await lockAgents(tx, [agentId], { waiting: true });

@@ -28,7 +28,7 @@ import { oidcRoutes } from './routes.ts';
 import type { TrustPolicy } from './schema.ts';
 
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
-export { findPolicyPower } from './policies/store.ts';
+export { findPolicyPower, hasTrustPolicies } from './policies/store.ts';
 
 export interface WorkloadIdentityDeps
   extends Pick<ResourceAccess, 'findGrant' | 'findHeldScopes' | 'audienceScopesOf'>,

@@ -1,6 +1,6 @@
 /**
  * The guard: one list of steps before the body is read. All steps fail closed. A client that sends its credentials in a form
- * (`clientOrScope`) takes the same steps after the form was read. The guard sets the rate-limit headers before it refuses, so that
+ * (`clientOrScope`, `clientOrBearer`) takes the same steps after the form was read. The guard sets the rate-limit headers before it refuses, so that
  * refusals carry them too. access/ has the parts of the list.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -14,6 +14,7 @@ import { Overloaded } from '../overloaded.ts';
 import { type AuthorizeCallerDeps, createAuthorizeCaller } from './access/authorize-caller.ts';
 import { type Challenges, refuseClientCredentials, refuseUnidentified } from './access/challenges.ts';
 import {
+  acceptsClientCredentials,
   type ClientFields,
   hasProof,
   mayCarryClientCredentials,
@@ -35,7 +36,7 @@ import {
   type SessionDeps,
 } from './access/session-requests.ts';
 import type { RateWindow } from './rate-window.ts';
-import type { Access, AccessCheck, CountAgainst, RouteEntry } from './route.ts';
+import { type Access, type AccessCheck, type CountAgainst, type RouteEntry, scopeOf } from './route.ts';
 
 export interface GuardDeps extends AuthorizeCallerDeps, SessionDeps {
   /** Undefined unless the token is ours and live. */
@@ -62,7 +63,7 @@ export interface Guard {
     context: RequestContext,
     entry: RouteEntry | undefined,
   ): Promise<void>;
-  /** For `clientOrScope` after the form was read: authorizes a request that carries no access token. */
+  /** For routes that accept client credentials, after the form was read: authorizes a request that carries no access token. */
   authorizeClient(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -140,7 +141,8 @@ export function createGuard(deps: GuardDeps): Guard {
 
   const challengesFor = (entry: RouteEntry | undefined): Challenges => ({
     metadata: resourceMetadata,
-    basic: entry?.access.kind === 'clientOrScope',
+    basic: entry !== undefined && acceptsClientCredentials(entry.access),
+    scope: scopeOf(entry?.access),
   });
 
   const refuseClient = async (
@@ -176,6 +178,7 @@ export function createGuard(deps: GuardDeps): Guard {
       const [refused, known] = client && 'reason' in client ? [client] : [undefined, client];
       await countAgainst(reply, context, known?.agentId, known?.rateLimitPerMinute);
       if (refused) return refuseClient(context, entry, refused);
+      if (!known && entry.access.kind === 'clientOrBearer' && fields.client_id) return;
       const noToken = { hasHeader: false, token: undefined };
       const identity = await requireIdentity(context, entry, noToken, known);
       await authorizeCaller(request, reply, context, entry, identity);
@@ -200,7 +203,7 @@ export function createGuard(deps: GuardDeps): Guard {
         await countForeign(reply, context);
         fail('FORBIDDEN', { message: 'The console answers its own pages and followed links only.' });
       }
-      if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
+      if (entry && acceptsClientCredentials(entry.access) && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
       const known = token === undefined ? undefined : authenticate(token);
       const authenticated = known instanceof Promise ? await known : known;

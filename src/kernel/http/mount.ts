@@ -21,6 +21,7 @@ import {
   type ReadCost,
   type RouteEntry,
   redirectTarget,
+  refusalPageOf,
   successStatus,
 } from './route.ts';
 
@@ -173,6 +174,8 @@ function createResponder(entry: RouteEntry) {
   return (body: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const location = redirectTarget(body);
     if (location !== undefined) return reply.code(302).header('location', location).send();
+    const refused = refusalPageOf(body);
+    if (refused) return reply.code(refused.status).type('text/html; charset=utf-8').send(refused.html);
     reply.code(status);
     if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
     if (isStaticContent(body)) {

@@ -32,6 +32,11 @@ export type Access =
   | { readonly kind: 'scope'; readonly scope: Scope }
   /** The same, or the credentials of a client that may hold the scope: by HTTP Basic or in the form (RFC 7662 §2.1). */
   | { readonly kind: 'clientOrScope'; readonly scope: Scope }
+  /**
+   * Any valid access token, or the credentials of a client as above. A request with a `client_id` and no proof is let in without a
+   * caller: the handler decides what a public client may do.
+   */
+  | { readonly kind: 'clientOrBearer' }
   /** A valid access token, and the policy engine permits the action. */
   | {
       readonly kind: 'policy';
@@ -62,6 +67,11 @@ export const policy = (
 ) => ({ kind: 'policy', action, resource, ...(foreign && { foreign }), ...(scope && { scope }) }) as const;
 export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: name }) as const;
+export const clientOrBearer = () => ({ kind: 'clientOrBearer' }) as const;
+
+/** The scope that a route always needs. */
+export const scopeOf = (access: Access | undefined): Scope | undefined =>
+  access && 'scope' in access ? access.scope : undefined;
 
 /**
  * `caller`: the request counts against the authenticated client, otherwise against the IP address. With a session of the console it
@@ -195,6 +205,8 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly isOverloaded?: () => boolean;
   /** `raw`: the handler gets the bytes of any content type as a Buffer, because a signature covers them. */
   readonly accepts?: BodyFormat;
+  /** With `accepts: 'form'`: the handler gets a repeated field as a list, instead of its refusal. */
+  readonly keepsRepeatedFields?: true;
   /** Fields of the resource that cannot be changed: refused as IMMUTABLE_FIELD, before validation. */
   readonly immutable?: readonly string[];
   /** The body may be omitted; the handler then gets an empty object. */
@@ -229,6 +241,16 @@ export const redirect = (location: string) => ({ [target]: location });
 
 export const redirectTarget = (body: unknown): string | undefined =>
   typeof body === 'object' && body !== null && target in body ? String(body[target]) : undefined;
+
+const page = Symbol('page');
+
+/** A handler returns this to refuse the request of a browser by an HTML page. */
+export const refusalPage = (status: number, html: string) => ({ [page]: { status, html } });
+
+export const refusalPageOf = (body: unknown): { status: number; html: string } | undefined =>
+  typeof body === 'object' && body !== null && page in body
+    ? (body[page] as { status: number; html: string })
+    : undefined;
 
 const apiPrefix = '/api/v1';
 

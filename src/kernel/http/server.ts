@@ -18,6 +18,7 @@ import type { Config } from '../config/config.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
 import { tracer } from '../observability/tracing.ts';
+import { acceptsClientCredentials } from './access/client-credentials.ts';
 import { rewriteUrl } from './access/session-requests.ts';
 import { createConnections } from './connections/connections.ts';
 import { type Address, createListeners } from './connections/listeners.ts';
@@ -238,7 +239,7 @@ const addGuard = (
   server.addHook('preValidation', (request, reply, done) => {
     const { requestContext: context, routeOptions } = request;
     const { entry } = routeOptions.config;
-    if (!context || entry?.access.kind !== 'clientOrScope') return done();
+    if (!context || !entry || !acceptsClientCredentials(entry.access)) return done();
     guard.authorizeClient(request, reply, context, entry).then(() => done(), done);
   });
 };
@@ -251,7 +252,7 @@ const addInputChecks = (server: FastifyInstance) =>
     refuseUnsafe(request.query, 'query');
     if (entry?.accepts === 'form') {
       refuseUnsafe(request.body, 'body');
-      refuseDuplicates(request.body);
+      if (!entry.keepsRepeatedFields) refuseDuplicates(request.body);
     }
     if (entry?.optionalBody && request.body === undefined) request.body = {};
     refuseUnexpectedBody(request.body, entry);

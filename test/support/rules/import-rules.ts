@@ -24,11 +24,13 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   'kernel/': [
     'audience.ts clock.ts fail.ts ids.ts overloaded.ts package-root.ts printable-json.ts secrets.ts',
     'url-problem.ts',
+    'redirect-uri.ts',
     'config',
     'observability',
     'data lifecycle.ts',
     'concurrency',
     'ports',
+    'conditions',
     'caller.ts',
     'domain-event.ts policy.ts',
     'invalidating-cache.ts refusal-limit.ts',

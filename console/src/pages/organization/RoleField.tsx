@@ -12,6 +12,11 @@ export const personRoles = {
   admin: 'Does all that the agent may do, and manages the organization.',
 } as const;
 
+/** A person's role without an agent. */
+export const withoutAgent = {
+  member: 'Sees only the agents that act for them, and acts through none.',
+} as const;
+
 interface RoleFieldProps {
   /** Each role with a sentence about it. */
   readonly roles: Readonly<Record<string, string>>;

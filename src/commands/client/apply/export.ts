@@ -75,7 +75,8 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
       ? {}
       : { organization: references.organizationLabel(organizationId) };
   const agents = [...agentsById.values()].filter(
-    ({ organizationId, status }) => chosen.has(organizationId) && status !== 'decommissioned',
+    ({ organizationId, status, clientUri }) =>
+      chosen.has(organizationId) && status !== 'decommissioned' && !clientUri,
   );
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
   const ofAgents = <T extends { agentId: string }>(things: readonly T[]) =>

@@ -83,6 +83,8 @@ export function createClientAuthentication(
     if (!proof) return undefined;
     const verified = await verify(proof);
     if (verified.kind === 'unauthenticated') return refusal(verified, count);
+    // `findClientCredential` reads proofs only.
+    if (verified.kind === 'public') return undefined;
     const status =
       verified.kind === 'secret' ? await statusBySecret(verified) : await statusByAssertion(verified, count);
     if ('kind' in status) return refusal(status, count);

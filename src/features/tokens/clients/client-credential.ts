@@ -1,6 +1,6 @@
 /**
  * The client's proof of identity, as the request presents it: a secret in the form or by HTTP Basic (RFC 6749 §2.3.1), or a
- * signed assertion (RFC 7523). A request may present one of them.
+ * signed assertion (RFC 7523). A request may present one of them. A public client has none of them, and only names itself.
  */
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { failToken } from '../../../kernel/fail.ts';
@@ -10,7 +10,14 @@ import type { TokenRequest } from '../schema.ts';
 
 export type ClientCredential =
   | { readonly kind: 'secret'; readonly agentId: string; readonly secretHash: Buffer }
-  | { readonly kind: 'assertion'; readonly clientId: string | undefined; readonly assertion: string }
+  | {
+      readonly kind: 'assertion';
+      readonly clientId: string | undefined;
+      readonly assertion: string;
+      /** Of a client that its assertion names by an address. */
+      readonly agentId?: string;
+    }
+  | { readonly kind: 'public'; readonly agentId: string; readonly clientId: string }
   | { readonly kind: 'invalid'; readonly agentId: string; readonly problem: string };
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -21,14 +28,18 @@ export type ClientFields = Pick<
   'client_id' | 'client_secret' | 'client_assertion' | 'client_assertion_type'
 >;
 
-/** TokenError with the given code when the request presents no proof. */
+/** TokenError with the given code when the request presents no proof, unless public clients are admitted. */
 export function readClientCredential(
   form: ClientFields,
   authorization: string | string[] | undefined,
-  missingClient: TokenErrorCode,
+  { missingClient, admitsPublic }: { readonly missingClient: TokenErrorCode; readonly admitsPublic: boolean },
 ): ClientCredential {
-  const proof = findClientCredential(form, authorization);
+  // RFC 6749 §2.3.1: a client without a secret may send an empty one.
+  const read = admitsPublic && !form.client_secret ? { ...form, client_secret: undefined } : form;
+  const proof = findClientCredential(read as ClientFields, authorization);
   if (proof) return proof;
+  if (admitsPublic && form.client_id)
+    return { kind: 'public', agentId: agentIdOf(form.client_id), clientId: form.client_id };
   const missing = form.client_id === undefined ? 'client_id' : 'client_secret';
   return failToken(missingClient, `${missing} is required, in the body or by HTTP Basic`);
 }
@@ -56,6 +67,9 @@ export function findClientCredential(
     ? undefined
     : secret(client_id, client_secret);
 }
+
+/** Whether a client is named by the address of its metadata document. */
+export const isClientAddress = (clientId: string): boolean => clientId.startsWith('https://');
 
 /** The nil UUID for an id that is no UUID: its look-up costs the same and finds no agent. */
 export const agentIdOf = (clientId: string): string => (isUuid(clientId) ? clientId.toLowerCase() : nilUuid);

@@ -1,5 +1,6 @@
 /** Verifies the proof of a client against the database, without locks. */
 
+import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { limits } from '../../../contract/limits.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { createLru } from '../../../kernel/data/lru.ts';
@@ -8,6 +9,7 @@ import {
   type AgentKeys,
   findAgentKeys,
   findOwnersOfSecrets,
+  findPublicClient,
   isAssertionUsed,
   type OwnerOfSecret,
 } from '../store.ts';
@@ -33,13 +35,23 @@ export interface VerifiedAssertion {
   readonly used?: true;
 }
 
-export type VerifiedProof = VerifiedSecret | VerifiedAssertion;
+/** A client without credentials. Anyone can send its id: the code or the refresh token is what proves something. */
+export interface VerifiedPublic {
+  readonly kind: 'public';
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly rateLimitPerMinute: number | null;
+}
+
+export type VerifiedProof = VerifiedSecret | VerifiedAssertion | VerifiedPublic;
 
 /** The proof is wrong, or was revoked or used since it was verified. */
 export interface AuthenticationFailure {
   readonly kind: 'unauthenticated';
   readonly agentId: string;
   readonly reason: string;
+  /** By default `invalid_client`. */
+  readonly code?: TokenErrorCode;
 }
 
 /** The same for an unknown client and a wrong proof. */
@@ -73,6 +85,7 @@ const cachedMs = limits.rateWindowSeconds * 1_000;
 
 type SecretProof = Extract<ClientCredential, { kind: 'secret' }>;
 type AssertionProof = Extract<ClientCredential, { kind: 'assertion' }>;
+type PublicProof = Extract<ClientCredential, { kind: 'public' }>;
 
 export function createProofVerifier(
   deps: Pick<TokenDeps, 'db' | 'clock' | 'issuer' | 'assertions' | 'metrics'>,
@@ -81,7 +94,8 @@ export function createProofVerifier(
   const lookups = { cache: 'client_secrets' } as const;
   const countHit = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'hit' });
   const countMiss = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'miss' });
-  const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`, `${issuer}/api/v1/token/introspect`];
+  const endpoints = ['token', 'token/introspect', 'token/revoke'].map((path) => `${issuer}/api/v1/${path}`);
+  const audiences = [issuer, `${issuer}/`, ...endpoints];
 
   /** Concurrent requests share one query. The organization is not known yet, so the clients take turns. */
   const findOwner = createBatcher({
@@ -126,12 +140,18 @@ export function createProofVerifier(
     return verified;
   };
 
+  const verifyPublic = async ({ agentId }: PublicProof): Promise<VerifiedPublic | AuthenticationFailure> => {
+    const client = await findPublicClient(db, agentId);
+    return client ? { kind: 'public', agentId, ...client } : authenticationFailure(agentId, wrongProof);
+  };
+
   const verifyAssertion = async ({
     clientId,
     assertion,
+    agentId: namedId,
   }: AssertionProof): Promise<VerifiedProof | AuthenticationFailure> => {
     const claimedId = assertions.unverifiedClient(assertion) ?? clientId ?? '';
-    const agentId = agentIdOf(claimedId);
+    const agentId = namedId ?? agentIdOf(claimedId);
     const owner = await findAgentKeys(db, agentId);
     const verified =
       owner &&
@@ -151,6 +171,8 @@ export function createProofVerifier(
           return verifySecret(proof);
         case 'assertion':
           return verifyAssertion(proof);
+        case 'public':
+          return verifyPublic(proof);
         case 'invalid':
           return authenticationFailure(proof.agentId, proof.problem);
       }

@@ -6,6 +6,7 @@
 
 import { failToken } from '../../../kernel/fail.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
+import { isClientAddress } from '../clients/client-credential.ts';
 import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenDeps } from '../feature.ts';
 import { findAgentStatuses } from '../store.ts';
@@ -19,13 +20,13 @@ export interface Authentication {
 }
 
 export function createAuthentication(
-  { db, recordRefusal }: TokenDeps,
+  { db, recordRefusal, assertions }: TokenDeps,
   { verify, invalidate }: ProofVerifier,
 ): Authentication {
   /** Counts against the address unless the request was counted, and records the refusal. */
   const refuseClient = async (
     request: ParsedRequest,
-    { agentId, reason }: AuthenticationFailure,
+    { agentId, reason, code = 'invalid_client' }: AuthenticationFailure,
   ): Promise<never> => {
     await request.countAgainst('address');
     const found = (await findAgentStatuses(db, [agentId])).get(agentId);
@@ -35,12 +36,28 @@ export function createAuthentication(
       type: 'token.refused',
       subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
     });
-    return failToken('invalid_client', reason);
+    return failToken(code, reason);
+  };
+
+  /** A client that is named by an address has the agent that the code or the refresh token is for. */
+  const verifyNamed = async ({ proof, grant, form }: ParsedRequest) => {
+    const clientId =
+      proof.kind === 'assertion' ? (assertions.unverifiedClient(proof.assertion) ?? '') : form.client_id;
+    const publicClients = grant.transaction === 'own' ? grant.publicClients : undefined;
+    if (!publicClients || !clientId || !isClientAddress(clientId)) return verify(proof);
+    const agentId = (await publicClients.findAgent(form, clientId)) ?? nilUuid;
+    if (proof.kind === 'assertion') return verify({ ...proof, agentId });
+    if (proof.kind !== 'public') return verify(proof);
+    const verified = await verify({ ...proof, agentId });
+    // The same for a form that refers to nothing, and for one that refers to another client.
+    return verified.kind === 'public'
+      ? verified
+      : ({ ...verified, code: 'invalid_grant', reason: publicClients.unknown } as const);
   };
 
   return {
     async authenticate(request) {
-      const verified = await verify(request.proof);
+      const verified = await verifyNamed(request);
       return verified.kind === 'unauthenticated' ? refuseClient(request, verified) : verified;
     },
 

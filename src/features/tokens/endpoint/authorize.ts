@@ -50,17 +50,21 @@ async function authorizeOne(
     const contents = await limitScopes(tx, client, await authorizedBy(tx, request, client));
     return { kind: 'authorized', request, client, contents };
   } catch (error) {
-    return refusalBy(error, request, client);
+    const refused = refusalBy(error, request, client);
+    if (error instanceof TokenError) await error.effect?.(tx);
+    return refused;
   }
 }
 
 function authorizedBy(
   tx: Tx,
-  { grant, form, audience }: AuthenticatedRequest,
+  { grant, form, audience, origin }: AuthenticatedRequest,
   client: AgentStatus,
 ): AuthorizedToken | Promise<AuthorizedToken> {
   const request = { client: grantClient(client), form, audience };
-  return grant.transaction === 'shared' ? grant.authorize(request) : grant.authorize(tx, request);
+  return grant.transaction === 'shared'
+    ? grant.authorize(request)
+    : grant.authorize(tx, { ...request, origin });
 }
 
 export const grantClient = ({

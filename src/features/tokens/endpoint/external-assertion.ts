@@ -3,13 +3,14 @@
  * transaction, because it marks the assertion as used in the same transaction that issues.
  */
 
+import { TokenError } from '../../../kernel/fail.ts';
 import type { TokenDeps } from '../feature.ts';
 import type { ExternalClientAssertion, IssuedToken, Mint } from '../grant.ts';
 import { withTokenType } from './decision.ts';
 import type { ParsedRequest } from './parse.ts';
 
 export function createExternalIssue(
-  { externalAssertions, issuer }: TokenDeps,
+  { db, externalAssertions, issuer }: TokenDeps,
   mint: Mint,
 ): (request: ParsedRequest) => Promise<IssuedToken> | undefined {
   return (request) => {
@@ -25,8 +26,8 @@ export function createExternalIssue(
       scope: undefined,
       agentsToLock: () => grant.agentsToLock(form),
     };
-    return externalAssertions.authenticateWorkload(assertion, async (tx, client) => {
-      const authorized = await grant.authorize(tx, { client, form, audience });
+    const issuing = externalAssertions.authenticateWorkload(assertion, async (tx, client) => {
+      const authorized = await grant.authorize(tx, { client, form, audience, origin });
       const { agentId, trustPolicyId } = client;
       const issued = await mint(tx, {
         ...authorized,
@@ -36,6 +37,11 @@ export function createExternalIssue(
       });
       tx.afterCommit(() => grant.onIssued?.(client));
       return withTokenType(grant, issued);
+    });
+    // The port has rolled its transaction back.
+    return issuing.catch(async (error) => {
+      if (error instanceof TokenError && error.effect) await db.transaction(error.effect);
+      throw error;
     });
   };
 }

@@ -13,13 +13,16 @@ import {
   usedAssertion,
   type VerifiedAssertion,
   type VerifiedProof,
+  type VerifiedPublic,
   type VerifiedSecret,
   wrongProof,
 } from '../clients/verify-credential.ts';
 import {
   type ClientStatus,
+  findPublicClient,
   insertAssertions,
   lockAgentKeys,
+  lockAgentStatus,
   lockClientsOfSecrets,
   lockNotAvailable,
 } from '../store.ts';
@@ -52,12 +55,14 @@ export async function lockClients(
   const locks: Locks = new Map();
   await lockBySecret(tx, proofs.filter(isSecret), locks, options);
   await lockByAssertion(tx, proofs.filter(isAssertion), locks, options);
+  for (const proof of proofs.filter(isPublic)) await lockPublic(tx, proof, locks);
   return proofs.map((proof) => locks.get(proof) ?? authenticationFailure(proof.agentId, wrongProof));
 }
 
 type Locks = Map<VerifiedProof, ClientLock>;
 
 const isSecret = (proof: VerifiedProof): proof is VerifiedSecret => proof.kind === 'secret';
+const isPublic = (proof: VerifiedProof): proof is VerifiedPublic => proof.kind === 'public';
 const isAssertion = (proof: VerifiedProof): proof is VerifiedAssertion => proof.kind === 'assertion';
 
 async function lockBySecret(tx: Tx, proofs: readonly VerifiedSecret[], locks: Locks, options: LockOptions) {
@@ -74,6 +79,12 @@ async function lockBySecret(tx: Tx, proofs: readonly VerifiedSecret[], locks: Lo
     else if (client && sameHash(proof.secretHash, client.secretHash))
       locks.set(proof, { kind: 'locked', status: client });
   }
+}
+
+/** Only grants with a transaction of their own admit such clients. */
+async function lockPublic(tx: Tx, proof: VerifiedPublic, locks: Locks) {
+  const status = await lockAgentStatus(tx, proof.agentId);
+  if (status && (await findPublicClient(tx, proof.agentId))) locks.set(proof, { kind: 'locked', status });
 }
 
 async function lockByAssertion(

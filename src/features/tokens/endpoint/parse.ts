@@ -47,8 +47,9 @@ export function createRequestParser(grants: readonly [Grant, ...Grant[]], issuer
       refuseFieldsInQuery(query, fields, errorCodesFor(found).malformed);
       const grant = found ?? refuseGrantType(form.grant_type, [...byType.keys()]);
       const { missingClient, invalidResource } = grant.errorCodes;
+      const admitsPublic = grant.transaction === 'own' && grant.publicClients !== undefined;
       const audience = readAudience(form, issuer, invalidResource);
-      const proof = readClientCredential(form, authorization, missingClient);
+      const proof = readClientCredential(form, authorization, { missingClient, admitsPublic });
       return { form, origin, countAgainst, grant, audience, proof };
     },
   };

@@ -1,7 +1,7 @@
 /** Drafts the tokens and writes the audit records of all decisions. Signing runs while the records are written. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { Ledger } from '../../../kernel/ledger.ts';
-import type { DraftToken } from '../draft-token.ts';
+import type { DraftToken, TokenContents } from '../draft-token.ts';
 import type { Authorized, WithinQuota } from './authorize.ts';
 import { type Decision, refusalBy } from './decision.ts';
 
@@ -12,7 +12,9 @@ export async function record(
   requests: readonly WithinQuota[],
   { ledger, draft }: { readonly ledger: Ledger; readonly draft: DraftToken },
 ): Promise<Recorded[]> {
-  const results = requests.map((one) => (one.kind === 'authorized' ? issued(one, draft) : one));
+  const writes: NonNullable<TokenContents['whenIssued']>[] = [];
+  const results = requests.map((one) => (one.kind === 'authorized' ? issued(one, draft, writes) : one));
+  for (const write of writes) await write(tx);
   await ledger.recordAll(
     tx,
     results.flatMap((one) => (one.kind === 'decided' ? [one.entry] : [])),
@@ -20,12 +22,20 @@ export async function record(
   return results;
 }
 
-function issued({ request, client, contents }: Authorized, draft: DraftToken): Decision {
+function issued(
+  { request, client, contents }: Authorized,
+  draft: DraftToken,
+  writes: NonNullable<TokenContents['whenIssued']>[],
+): Decision {
   try {
     const { origin, proof } = request;
-    return proof.kind === 'secret'
-      ? draft(client, contents, origin, proof.credentialId)
-      : draft(client, contents, origin, null, proof.keyId);
+    const credentialId = proof.kind === 'secret' ? proof.credentialId : null;
+    const drafted =
+      proof.kind === 'assertion'
+        ? draft(client, contents, origin, null, proof.keyId)
+        : draft(client, contents, origin, credentialId);
+    if (contents.whenIssued) writes.push(contents.whenIssued);
+    return drafted;
   } catch (error) {
     return refusalBy(error, request, client);
   }

@@ -72,7 +72,9 @@ export function createTokenEndpoint(
       if (queues.isOverloaded(proof.organizationId)) throw new Overloaded();
       // Not before: a client id is public, so counting against it would let anyone lock the client out. A request counts once.
       const { agentId, organizationId, rateLimitPerMinute } = proof;
-      await parsed.countAgainst({ clientId: agentId, organizationId, rateLimitPerMinute });
+      await parsed.countAgainst(
+        proof.kind === 'public' ? 'address' : { clientId: agentId, organizationId, rateLimitPerMinute },
+      );
       // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
       const request = { ...parsed, proof: { ...proof } };
       const result = await queues.issue(request);

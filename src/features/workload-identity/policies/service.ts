@@ -5,6 +5,7 @@ import { type Caller, isOperator, missingRole, tenantOf } from '../../../kernel/
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
+import { refuseProof } from '../../../kernel/http/input/proofs.ts';
 import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import type { Agent } from '../../agents/schema.ts';
@@ -87,6 +88,7 @@ export function createPolicyService(deps: WorkloadIdentityDeps): PolicyService {
     before?: TrustPolicy,
   ) => {
     await refuseImpersonation(tx, caller, agent);
+    refuseProof(agent, { in: 'body', field: 'agentId' });
     const concernsRole = policy.actsAsAdmin || before?.actsAsAdmin;
     if (concernsRole && !isOperator(caller) && (await roleOf(caller, tx)) !== 'admin')
       fail('FORBIDDEN', {

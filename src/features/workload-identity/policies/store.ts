@@ -108,6 +108,15 @@ export const findPolicyPower: FindPolicyPower = async (db, { agentId, trustPolic
   return found ?? noPower;
 };
 
+/** Disabled ones count: they can be enabled again. */
+export async function hasTrustPolicies(db: Queryable, agentId: string): Promise<boolean> {
+  const found = await db.maybe(
+    'oidc.hasPolicies',
+    sql`select 1 from trust_policies where agent_id = ${agentId} limit 1`,
+  );
+  return found !== undefined;
+}
+
 /** Locks out changes and exchanges until the transaction ends. */
 export async function lockPolicyExclusive(
   tx: Queryable,

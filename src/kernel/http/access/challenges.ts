@@ -9,6 +9,8 @@ export interface Challenges {
   readonly metadata: string;
   /** Whether the route also accepts client credentials. */
   readonly basic: boolean;
+  /** The scope that the route needs. */
+  readonly scope?: Scope | undefined;
 }
 
 const basicChallenge = 'Basic realm="countersign"';
@@ -16,12 +18,13 @@ const basicChallenge = 'Basic realm="countersign"';
 /** No access token, or one that is not valid. */
 export function refuseUnidentified(
   token: string | undefined,
-  { metadata, basic }: Challenges,
+  { metadata, basic, scope }: Challenges,
   description?: string,
 ): never {
   const challenge = [
     ...(token === undefined ? [] : ['error="invalid_token"']),
     ...(description === undefined ? [] : [`error_description="${headerSafe(description)}"`]),
+    ...scopeParameter(scope),
     `resource_metadata="${metadata}"`,
     ...(basic ? [basicChallenge] : []),
   ];
@@ -34,12 +37,16 @@ export function refuseUnidentified(
 }
 
 /** Client credentials that are not valid. */
-export function refuseClientCredentials({ metadata }: Challenges, message: string | undefined): never {
+export function refuseClientCredentials({ metadata, scope }: Challenges, message: string | undefined): never {
+  const bearer = [...scopeParameter(scope), `resource_metadata="${metadata}"`].join(', ');
   return fail('UNAUTHORIZED', {
     ...(message !== undefined && { message }),
-    headers: { 'www-authenticate': `${basicChallenge}, Bearer resource_metadata="${metadata}"` },
+    headers: { 'www-authenticate': `${basicChallenge}, Bearer ${bearer}` },
   });
 }
+
+/** RFC 6750 §3: a client that begins an authorization knows what to ask for. */
+const scopeParameter = (scope: Scope | undefined): string[] => (scope ? [`scope="${scope}"`] : []);
 
 /** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
 const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');

@@ -1,12 +1,15 @@
-/** Client credentials on routes that accept them beside an access token (`clientOrScope`). */
+/** Client credentials on routes that accept them beside an access token (`clientOrScope`, `clientOrBearer`). */
 import type { FastifyRequest } from 'fastify';
 import { refuseDuplicates } from '../input/body.ts';
-import { mediaTypes } from '../route.ts';
+import { type Access, mediaTypes } from '../route.ts';
 
 const names = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion'] as const;
 
 /** The fields of the form that authenticate a client. */
 export type ClientFields = { readonly [name in (typeof names)[number]]?: string };
+
+export const acceptsClientCredentials = ({ kind }: Access): boolean =>
+  kind === 'clientOrScope' || kind === 'clientOrBearer';
 
 /** By HTTP Basic, or in a form that has to be read first. Requests with another `Authorization` are judged by it alone. */
 export function mayCarryClientCredentials({ headers }: Pick<FastifyRequest, 'headers'>): boolean {

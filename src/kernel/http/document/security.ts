@@ -32,6 +32,8 @@ export function securityOf(access: Access): Record<string, string[]>[] {
       return token([access.scope]);
     case 'clientOrScope':
       return [...token([access.scope]), { clientBasic: [] }];
+    case 'clientOrBearer':
+      return [...token([]), { clientBasic: [] }, {}];
     case 'policy':
       return token(access.scope ? [access.scope] : []);
     case 'bearer':

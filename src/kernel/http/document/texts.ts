@@ -17,6 +17,8 @@ function needs({ access }: RouteEntry): string {
       return `Needs a token with the scope \`${access.scope}\`.`;
     case 'clientOrScope':
       return `Needs a token with the scope \`${access.scope}\`, or client credentials of an agent that may hold it.`;
+    case 'clientOrBearer':
+      return 'Needs a token with any scope, client credentials, or the `client_id` of a public client.';
     case 'policy':
       return access.scope
         ? `Needs a token with the scope \`${access.scope}\`, and the policies must permit \`${access.action}\`.`

@@ -3,23 +3,25 @@ import type { Person } from '../../../api/generated.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { personRoles, RoleField } from '../RoleField.tsx';
+import { personRoles, RoleField, withoutAgent } from '../RoleField.tsx';
 
 interface Values extends Record<string, unknown> {
   name: string;
-  role: 'admin' | 'viewer';
+  role: Person['role'];
+  /** Empty for a member. */
   agentId: string;
 }
 
 export function ChangePerson({ person, opened, onClose }: DialogProps & { readonly person: Person }) {
-  const { organizationId, personId, name, role, agentId } = person;
+  const { organizationId, personId, name, role } = person;
+  const agentId = person.agentId ?? '';
   /** Only the changed fields: a role or agent that stays needs no right to give it. */
   const inputOf = (values: Values) => ({
     params: { orgId: organizationId, personId },
     body: {
       ...(values.name !== name && { name: values.name }),
       ...(values.role !== role && { role: values.role }),
-      ...(values.agentId !== agentId && { agentId: values.agentId }),
+      ...(values.role !== 'member' && values.agentId !== agentId && { agentId: values.agentId }),
     },
   });
   return (
@@ -31,7 +33,7 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
       initialValues={{ name, role, agentId }}
       validate={(values) => ({
         ...(values.name.trim() === '' && { name: 'Enter a name' }),
-        ...(values.agentId === '' && { agentId: 'Choose an agent' }),
+        ...(values.role !== 'member' && values.agentId === '' && { agentId: 'Choose an agent' }),
       })}
       operation="updatePerson"
       inputOf={inputOf}
@@ -41,14 +43,16 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
       {(form) => (
         <>
           <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
-          <RoleField roles={personRoles} {...form.getInputProps('role')} />
-          <AgentSelect
-            organizationId={organizationId}
-            required
-            label="Acts through"
-            description="The person has the scopes of this agent. You need all of them yourself."
-            {...form.getInputProps('agentId')}
-          />
+          <RoleField roles={{ ...personRoles, ...withoutAgent }} {...form.getInputProps('role')} />
+          {form.values.role !== 'member' && (
+            <AgentSelect
+              organizationId={organizationId}
+              required
+              label="Acts through"
+              description="The person has the scopes of this agent. You need all of them yourself."
+              {...form.getInputProps('agentId')}
+            />
+          )}
           <Text size="sm" c="dimmed">
             Another role or agent ends the sessions of this person: they sign in again.
           </Text>

@@ -5,7 +5,7 @@ import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { personRoles, RoleField } from '../RoleField.tsx';
 
-type Values = NewPerson & Record<string, unknown>;
+type Values = NewPerson & { issuer: string; subject: string } & Record<string, unknown>;
 
 const requiredFields = {
   name: 'Enter a name',

@@ -102,7 +102,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         rowId={({ personId }) => personId}
         search={{ role, page: search.page }}
         onSearch={setSearch}
-        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'viewer'] }]}
+        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'viewer', 'member'] }]}
         empty={{
           icon: 'account',
           title: 'No people yet',

@@ -19,6 +19,8 @@ export interface AgentEntry {
   readonly deploymentEnv: string;
   readonly allowedScopes?: readonly string[];
   readonly rateLimitPerMinute?: number | null;
+  readonly redirectUris?: readonly string[];
+  readonly publicClient?: boolean;
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
 
@@ -111,6 +113,8 @@ export interface LiveAgent {
   readonly email: string;
   readonly status: string;
   readonly allowedScopes: readonly string[];
+  /** Of a client that came by itself, with a metadata document: files do not manage it. Absent on servers of an earlier version. */
+  readonly clientUri?: string | null;
 }
 
 export interface LiveResource {
@@ -164,6 +168,8 @@ export const managedFields = {
     'deploymentEnv',
     'allowedScopes',
     'rateLimitPerMinute',
+    'redirectUris',
+    'publicClient',
     'status',
   ],
   resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims'],

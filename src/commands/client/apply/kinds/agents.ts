@@ -38,6 +38,7 @@ function prunedAgents(planning: Planning): LiveAgent[] {
       pruned?.has(agent.organizationId) &&
       !kept.has(agent.agentId) &&
       agent.status !== 'decommissioned' &&
+      !agent.clientUri &&
       agent.agentId !== live.caller.agentId &&
       // An operator ends only by an entry of its own.
       !agent.allowedScopes.includes(operatorScope),

@@ -1,0 +1,24 @@
+import type { Agent } from './schema.ts';
+
+/** The subject of an agent's audit events. */
+export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
+  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
+  const { allowedScopes, rateLimitPerMinute, redirectUris, publicClient, clientUri } = agent;
+  return {
+    organizationId,
+    agentId,
+    metadata: {
+      agentType,
+      status,
+      owner,
+      version,
+      deploymentEnv,
+      allowedScopes,
+      ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
+      ...(redirectUris.length > 0 && { redirectUris }),
+      ...(publicClient && { publicClient }),
+      ...(clientUri !== null && { clientUri }),
+      ...more,
+    },
+  };
+};
