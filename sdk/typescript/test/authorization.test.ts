@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request as sendRequest } from 'node:http';
 import { describe, it } from 'node:test';
-import { authorizeOnLoopback, type LoopbackOptions } from '../src/adapters/loopback.ts';
+import { authorizeOnLoopback, type LoopbackOptions } from '../src/loopback.ts';
 import {
   AuthorizationError,
   type AuthorizationOptions,

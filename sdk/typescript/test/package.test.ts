@@ -120,7 +120,8 @@ describe('the packed package', () => {
 
 /** `@ts-expect-error` fails where there is no error. */
 const program = `
-import { type Agent, ApiError, type Client, createClient } from '@countersign/sdk';
+import { type Agent, ApiError, type Client, createClient, createVerifier, type PersonTokens, type Verifier } from '@countersign/sdk';
+import { authorizeOnLoopback } from '@countersign/sdk/loopback';
 
 const client: Client = createClient({ issuer: 'https://id.example', clientId: 'x', auth: async () => 'token' });
 export const token: string = await client.token({ resource: 'https://api.example', scope: ['a'] });
@@ -145,6 +146,13 @@ client.api.listAgents({ query: { status: 'gone' } });
 client.api.dropAllTables();
 // @ts-expect-error the operation has no pages
 client.api.getAgent.all({ agentId: 'x' });
+const tokens = { issuer: 'https://id.example', audience: 'https://api.example', organizationId: 'x', revocation: 'none' } as const;
+export const verifier: Verifier = createVerifier({ ...tokens, subjects: 'any' });
+export const subject: { type: 'person' | 'agent'; id: string } = (await verifier.verify('x')).subject;
+const person = { issuer: 'https://id.example', clientId: 'x', resource: 'https://api.example' };
+export const signedIn: PersonTokens = await authorizeOnLoopback({ ...person, open: console.log });
+// @ts-expect-error there is no default for \`subjects\`
+createVerifier(tokens);
 // @ts-expect-error a list of scopes is required
 client.delegate({ delegateeId: 'x' });
 `;

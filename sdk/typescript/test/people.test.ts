@@ -5,8 +5,8 @@ import { after, describe, it } from 'node:test';
 import Fastify from 'fastify';
 import { createAuthorizationScenario } from '../../../test/support/scenarios/authorization.ts';
 import { requireToken } from '../src/adapters/fastify.ts';
-import { authorizeOnLoopback } from '../src/adapters/loopback.ts';
 import { createTokenVerifier } from '../src/adapters/mcp.ts';
+import { authorizeOnLoopback } from '../src/loopback.ts';
 import {
   AuthorizationError,
   createClient,

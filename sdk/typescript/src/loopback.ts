@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AuthorizationOptions, finishAuthorization, startAuthorization } from '../authorization.ts';
-import { AuthorizationError } from '../errors.ts';
-import type { PersonTokens } from '../person-session.ts';
+import { type AuthorizationOptions, finishAuthorization, startAuthorization } from './authorization.ts';
+import { AuthorizationError } from './errors.ts';
+import type { PersonTokens } from './person-session.ts';
 
 export interface LoopbackOptions extends AuthorizationOptions {
   /** Shows the address to the person: opens it in a browser, or prints it. */
