@@ -248,6 +248,7 @@ describe('the agent of a client with a document', () => {
       `/agents/${agentId}/did`,
       `/agents/${agentId}/did/card`,
       `/agents/${agentId}/grants`,
+      `/sdk/scaffold/${agentId}?language=java`,
       '/compliance/report',
     ]) {
       const answer = await multi.call('GET', `/api/v1${url}`, { token });
