@@ -29,6 +29,8 @@ alter table people
   add column email text,
   add column connection_id uuid references connections on delete set null,
   add column status text not null default 'active' check (status in ('active', 'suspended')),
+  -- An administrator has invited the person, or given a role with an agent: the instance's own provider admits the person too.
+  add column invited boolean not null default true,
   drop constraint people_role_check,
   add constraint people_role_check check (role in ('admin', 'viewer', 'member')),
   add constraint people_agent_check check ((role = 'member') = (agent_id is null)),
@@ -48,9 +50,7 @@ alter table provider_sign_ins
   add column connection_id uuid references connections on delete cascade,
   add column request_id uuid,
   add column tester_id uuid,
-  add column claims jsonb,
-  add column email text,
-  add column name text;
+  add column claims jsonb;
 
 -- What people may lend.
 alter table resources

@@ -83,7 +83,8 @@ export async function createApp({
   const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
-  const { organizations, agents, credentials, clients, people, resources, did, marketplace } = registry;
+  const { organizations, agents, credentials, clients, people, connections, resources, did, marketplace } =
+    registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
     reports;
   const { tokens, delegations, workloads, access, federation, discovery } = issuance;
@@ -116,6 +117,7 @@ export async function createApp({
     organizations,
     people,
     clients,
+    connections,
     federation,
     workloads,
     tiers,

@@ -1,7 +1,7 @@
 /**
- * The OpenID provider on openid-client: authorization code with PKCE, state and nonce, and ID tokens whose signature is always verified.
- * All requests go through the outbound client, with its timeouts and size limits. The operator has chosen the provider, so its address may
- * be private. The library is imported by the first sign-in.
+ * OpenID providers on openid-client: authorization code with PKCE, state and nonce, and ID tokens whose signature is always verified.
+ * All requests go through the outbound client, with its timeouts, size limits and address rules. The library is imported by the first
+ * sign-in.
  */
 
 import type { Configuration, CustomFetch } from 'openid-client';
@@ -11,17 +11,10 @@ import {
   type OpenIdProvider,
   ProviderProblem,
   type ProviderReason,
+  type ProviderSettings,
   type SignInSecrets,
 } from '../kernel/ports/openid-provider.ts';
 import { type Outbound, OutboundProblem } from '../kernel/ports/outbound.ts';
-
-interface ProviderSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly name: string;
-  readonly redirectUri: string;
-}
 
 type Library = typeof import('openid-client');
 
@@ -31,10 +24,9 @@ const maxBytes = 256 * 1024;
 const discoveryMaxAgeMs = 3_600_000;
 
 export function createOpenIdProvider(
-  settings: ProviderSettings,
-  { outbound, clock }: { outbound: Outbound; clock: Clock },
+  { issuer, clientId, clientSecret, name, scopes }: ProviderSettings,
+  { outbound, clock, redirectUri }: { outbound: Outbound; clock: Clock; redirectUri: string },
 ): OpenIdProvider {
-  const { issuer, clientId, clientSecret, name, redirectUri } = settings;
   const fetch = createFetch(outbound);
   let discovered: { at: number; result: Promise<{ library: Library; client: Configuration }> } | undefined;
 
@@ -93,7 +85,7 @@ export function createOpenIdProvider(
         return library.buildAuthorizationUrl(client, {
           redirect_uri: redirectUri,
           response_type: 'code',
-          scope: 'openid',
+          scope: scopes.join(' '),
           state,
           nonce,
           code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
@@ -117,13 +109,11 @@ export function createOpenIdProvider(
         });
         const claims = answer.claims();
         if (!claims) throw new ProviderProblem('invalid', 'the provider sent no ID token');
-        return { issuer: claims.iss, subject: claims.sub };
+        return { issuer: claims.iss, subject: claims.sub, claims: { ...claims } };
       } catch (error) {
         throw problemOf(error, 'invalid', library);
       }
     },
-
-    close: () => outbound.close(),
   };
 }
 

@@ -14,7 +14,7 @@ const build = fileURLToPath(new URL('dist/console/', packageRoot));
 export function openConsole(
   base: Foundations,
   { ledger, recordRefusal }: Events,
-  { organizations, credentials, people }: Registry,
+  { organizations, credentials, people, connections, requirePermission }: Registry,
   { tokens }: Issuance,
   folder = build,
 ): Console {
@@ -29,6 +29,10 @@ export function openConsole(
     recordRefusal,
     provider,
     people,
+    connections,
+    requirePermission,
+    continueRequest: async ({ requestId }) => `/console/authorize/${requestId}`,
+    hasRequest: async () => false,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

@@ -9,7 +9,8 @@ import type { Db } from '../kernel/data/db.ts';
 import type { Log } from '../kernel/observability/log.ts';
 import type { Broker, StreamName } from '../kernel/ports/broker.ts';
 import type { Kv } from '../kernel/ports/kv.ts';
-import type { OpenIdProvider } from '../kernel/ports/openid-provider.ts';
+import type { OpenIdProvider, ProviderSettings } from '../kernel/ports/openid-provider.ts';
+import type { Outbound } from '../kernel/ports/outbound.ts';
 
 export async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   if (url.startsWith('memory:')) return memory;
@@ -35,22 +36,29 @@ export function openStripe(config: Config, clock: Clock) {
   };
 }
 
+const redirectUri = ({ baseUrl }: Config): string => `${baseUrl}/console/api/oidc/callback`;
+
 /** The configuration has all variables of the provider or none. The operator has chosen it, so its address may be private. */
-export function openProvider(config: Config, clock: Clock): OpenIdProvider | undefined {
+export function openProvider(
+  config: Config,
+  clock: Clock,
+): (OpenIdProvider & { close(): Promise<void> }) | undefined {
   const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleOidcName: name } = config;
   const clientSecret = config.consoleOidcClientSecret;
   if (!issuer || !clientId || !clientSecret) return undefined;
-  return createOpenIdProvider(
-    {
-      issuer,
-      clientId,
-      clientSecret,
-      name: name ?? new URL(issuer).host,
-      redirectUri: `${config.baseUrl}/console/api/oidc/callback`,
-    },
-    { outbound: createOutbound({ allowPrivate: true }), clock },
-  );
+  const outbound = createOutbound({ allowPrivate: true });
+  const settings = { issuer, clientId, clientSecret, name: name ?? new URL(issuer).host, scopes: ['openid'] };
+  return {
+    ...createOpenIdProvider(settings, { outbound, clock, redirectUri: redirectUri(config) }),
+    close: () => outbound.close(),
+  };
 }
+
+/** For the providers that organizations choose: the outbound client decides on private addresses. */
+export const createOpenProvider =
+  (config: Config, clock: Clock, outbound: Outbound) =>
+  (settings: ProviderSettings): OpenIdProvider =>
+    createOpenIdProvider(settings, { outbound, clock, redirectUri: redirectUri(config) });
 
 /** Undefined when no broker is configured: neither a driver is loaded nor the outbox written. */
 export async function openStreaming(

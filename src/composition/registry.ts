@@ -4,6 +4,7 @@ import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts
 import type { PolicyAction } from '../contract/actions.ts';
 import { type Agents, createAgents } from '../features/agents/feature.ts';
 import { createClients } from '../features/clients/feature.ts';
+import { type Connections, createConnections } from '../features/connections/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import { createMarketplace, type Marketplace } from '../features/marketplace/feature.ts';
@@ -16,10 +17,11 @@ import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
 import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
+import { createOpenProvider } from './open.ts';
 
 export function createRegistry(
   base: Foundations,
-  { ledger, cache, recordRefusal, provisionedProofs }: Events,
+  { ledger, cache, recordRefusal, provisionedProofs, vault }: Events,
 ) {
   const { config, clock, metrics, ids, db, signer, engine } = base;
   const shared = { db, clock, ids, ledger, metrics };
@@ -107,6 +109,16 @@ export function createRegistry(
     lockAgent: agents.lock,
     refuseImpersonation,
     refuseLastAdmin: organizations.refuseLastAdmin,
+    // Each needs the other: an invitation by e-mail belongs to a connection, and is deleted with it.
+    findConnection: (...which) => connections.findConnection(...which),
+  });
+  const connections: Connections = createConnections({
+    ...shared,
+    vault,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockOrganization,
+    deleteWaitingInvitations: people.deleteWaitingInvitations,
+    openProvider: createOpenProvider(config, clock, base.outbound),
   });
   const did = createDid({
     baseUrl: config.baseUrl,
@@ -137,6 +149,7 @@ export function createRegistry(
     credentials,
     clients,
     people,
+    connections,
     resources,
     did,
     marketplace,

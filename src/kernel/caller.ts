@@ -21,12 +21,12 @@ export interface Delegation {
   readonly chainIds: readonly string[];
 }
 
-/** A person who signed in to the console through an OpenID provider, and acts through an agent. */
+/** A person who signed in to the console through an OpenID provider, and acts through an agent; a member through none. */
 export interface Person {
   readonly personId: string;
   readonly name: string;
-  /** The role in the organization, instead of the agent's. */
-  readonly role: 'admin' | 'none';
+  /** The role in the organization, instead of the agent's. A member has no agent: `agentId` is then the nil UUID, and there are no scopes. */
+  readonly role: 'admin' | 'none' | 'member';
 }
 
 /** An idempotency key: travels with the caller to the ledger, so that the key commits with the change it belongs to. */

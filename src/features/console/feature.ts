@@ -4,9 +4,11 @@
  * log as the API (kernel/http/access/session-requests.ts).
  */
 
+import type { RequirePermission } from '../../kernel/policy.ts';
 import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { ConnectionProviders } from '../connections/providers.ts';
 import type { CredentialService } from '../credentials/service.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
 import type { OrganizationService } from '../organizations/service.ts';
@@ -16,7 +18,7 @@ import { createCodeService } from './codes/service.ts';
 import { createLinkService } from './links/service.ts';
 import { createProviderPurgeLoop } from './oidc/loops.ts';
 import { providerSignInRoutes } from './oidc/routes.ts';
-import { createProviderSignIn } from './oidc/service.ts';
+import { type ContinueRequest, createProviderSignIn } from './oidc/service.ts';
 import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/cookie.ts';
 import { createSessionsListener } from './sessions/listener.ts';
@@ -43,9 +45,14 @@ export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   readonly findEligibility: Tokens['findEligibility'];
   readonly lockEligibility: Tokens['lockEligibility'];
   readonly roleOf: OrganizationService['roleOf'];
-  /** The OpenID provider; undefined when none is configured. */
+  /** The instance's own OpenID provider; undefined when none is configured. */
   readonly provider: OpenIdProvider | undefined;
   readonly people: PeopleSignIn;
+  readonly connections: ConnectionProviders;
+  readonly requirePermission: RequirePermission;
+  readonly continueRequest: ContinueRequest;
+  /** Whether this browser has begun the authorization request: another site may then send it to the sign-in. */
+  hasRequest(requestId: string, cookies: string | undefined): Promise<boolean>;
 }
 
 export function createConsole(deps: ConsoleDeps) {
@@ -63,7 +70,7 @@ export function createConsole(deps: ConsoleDeps) {
     sessions,
     authenticateSession: sessions.authenticateSession,
     explainNoSession: sessions.explainNoSession,
-    /** Ends sessions and links with their credential, agent or organization. */
+    /** Ends sessions and links with their credential, agent, organization, person or connection. */
     listener: createSessionsListener(sessions),
     linkFor: links.linkFor,
   };

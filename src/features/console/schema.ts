@@ -22,15 +22,15 @@ export type SignIn = Static<typeof SignIn>;
 
 export const Session = Type.Object(
   {
-    agentId: Uuid,
-    agentName: Type.String({ description: 'the e-mail of the agent' }),
+    agentId: Nullable(Type.String({ ...Uuid, description: 'null for a member' })),
+    agentName: Nullable(Type.String({ description: 'the e-mail of the agent' })),
     organizationId: Uuid,
     organizationName: Type.String(),
     organizationSlug: Type.String({ description: 'tells organizations of the same name apart' }),
     planTier: literals(planTiers),
     role: literals(['admin', 'member', 'viewer', 'none']),
     scopes: Type.Array(Type.String()),
-    person: Nullable(Type.Object({ personId: Uuid, name: Type.String() })),
+    person: Nullable(Type.Object({ personId: Uuid, name: Type.String(), email: Nullable(Type.String()) })),
     /** The latest end of the session: earlier after half an hour without a request. */
     expiresAt: Timestamp,
     multiTenant: Type.Boolean(),

@@ -33,7 +33,7 @@ export async function findRole(
 /** An agent by its membership, or a person by the invitation. */
 export type Admin = { readonly agentId: string } | { readonly personId: string };
 
-/** Whether there is another active agent with the role, or another person with it whose agent is active. */
+/** Whether there is another active agent with the role, or another active person with it whose agent is active. */
 export async function hasOtherAdmin(db: Queryable, organizationId: string, admin: Admin): Promise<boolean> {
   const { agentId = null, personId = null } = admin as { agentId?: string; personId?: string };
   const { found } = await db.one<{ found: boolean }>(
@@ -45,7 +45,7 @@ export async function hasOtherAdmin(db: Queryable, organizationId: string, admin
           or exists (
             select from people p join agents a using (organization_id, agent_id)
             where p.organization_id = ${organizationId} and p.role = 'admin' and a.status = 'active'
-              and p.person_id is distinct from ${personId}::uuid) as found`,
+              and p.status = 'active' and p.issuer is not null and p.person_id is distinct from ${personId}::uuid) as found`,
   );
   return found;
 }

@@ -116,7 +116,8 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
   const roleIn = async (within: Queryable, holder: RoleHolder): Promise<Role> => {
     const { organizationId, agentId, trustPolicyId, delegation, person } = holder;
     if (delegation) return 'none';
-    const role = person?.role ?? (await findRole(within, organizationId, agentId)) ?? 'none';
+    if (person) return person.role === 'admin' ? 'admin' : 'none';
+    const role = (await findRole(within, organizationId, agentId)) ?? 'none';
     if (role !== 'admin' || trustPolicyId === undefined) return role;
     return (await findPolicyPower(within, holder)).actsAsAdmin ? 'admin' : 'member';
   };

@@ -23,9 +23,9 @@ const limit = 'caller';
 export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
   route({
     id: 'invitePerson',
-    summary: 'Invite a person to sign in to the console through the OpenID provider',
+    summary: 'Invite a person to sign in to the console through an OpenID provider',
     description:
-      'The provider identifies the person by `issuer` and `subject`, never by e-mail. The person acts through the agent: as `admin` with its scopes and the role admin, as `viewer` with its `:read` scopes only. The caller must be able to give that agent a credential.',
+      'The provider identifies the person by `issuer` and `subject`. An invitation with `email` and `connectionId` instead waits until somebody with that address, verified by the provider, signs in through that connection; from then on issuer and subject identify the person. The person acts through the agent: as `admin` with its scopes and the role admin, as `viewer` with its `:read` scopes only; a `member` through none. The caller must be able to give that agent a credential.',
     tag,
     method: 'POST',
     url: '/organizations/:orgId/people',
@@ -36,6 +36,7 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
       'ORG_NOT_FOUND',
       'AGENT_NOT_FOUND',
       'AGENT_NOT_ACTIVE',
+      'CONNECTION_NOT_FOUND',
       'PERSON_ALREADY_EXISTS',
       'FREE_TIER_LIMIT_EXCEEDED',
     ],
@@ -55,15 +56,16 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
   }),
   route({
     id: 'updatePerson',
-    summary: "Change a person's name, role or agent; a new role or agent ends the person's sessions",
-    description: 'A new role or agent needs the right to give that agent a credential.',
+    summary: "Change a person's name, role, agent or status; a new role or agent ends the person's sessions",
+    description:
+      'A new role or agent needs the right to give that agent a credential. With the role `member` the agent is null. Suspending ends the sessions at once, and for good all that the person has let agents do.',
     tag,
     method: 'PATCH',
     url: '/organizations/:orgId/people/:personId',
     access,
     limit,
     optionalBody: true,
-    immutable: ['personId', 'organizationId', 'issuer', 'subject'],
+    immutable: ['personId', 'organizationId', 'issuer', 'subject', 'email', 'connectionId'],
     schema: { params: PersonParams, body: PersonChange, response: { 200: Person } },
     errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND', 'AGENT_NOT_FOUND', 'AGENT_NOT_ACTIVE', 'LAST_ADMIN'],
     handler: ({ caller, params, body }) => people.update(caller, params, body),

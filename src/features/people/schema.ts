@@ -12,16 +12,16 @@ import {
   Uuid,
 } from '../../contract/shapes.ts';
 
-export const personRoles = ['admin', 'viewer'] as const;
+export const personRoles = ['admin', 'viewer', 'member'] as const;
 export type PersonRole = (typeof personRoles)[number];
 
 const Role = literals(personRoles);
 
 /** The audit log shows it: control and bidirectional formatting characters could imitate another name. */
-const PersonName = Type.String({ ...nameText(100, '; not unique'), examples: ['Ada Lovelace'] });
+export const PersonName = Type.String({ ...nameText(100, '; not unique'), examples: ['Ada Lovelace'] });
 
 /** OpenID Connect Core §2: at most 255 ASCII characters, compared as they are. */
-const Subject = Type.String({
+export const Subject = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern: '^[ -~]+$',
@@ -29,18 +29,40 @@ const Subject = Type.String({
   examples: ['248289761001'],
 });
 
+/** ASCII, so that no two letters are equal in lower case by accident. */
+export const Email = Type.String({
+  format: 'email',
+  maxLength: 254,
+  pattern: '^[!-~]+$',
+  description: 'an e-mail address in ASCII, of at most 254 characters',
+  examples: ['ada@example.com'],
+});
+
+const Status = literals(['active', 'suspended']);
+
 export const Person = Type.Object(
   {
     personId: Uuid,
     organizationId: Uuid,
-    issuer: Type.String({ description: 'of the OpenID provider' }),
-    subject: Type.String({
-      description: 'the `sub` of the person at the provider',
-      examples: ['248289761001'],
-    }),
+    issuer: Nullable(
+      Type.String({ description: 'of the OpenID provider; null while an invitation by e-mail waits' }),
+    ),
+    subject: Nullable(
+      Type.String({
+        description: 'the `sub` of the person at the provider; null while an invitation by e-mail waits',
+        examples: ['248289761001'],
+      }),
+    ),
     name: Type.String({ examples: ['Ada Lovelace'] }),
     role: Role,
-    agentId: Type.String({ ...Uuid, description: 'the agent through which the person acts' }),
+    agentId: Nullable(
+      Type.String({ ...Uuid, description: 'the agent through which the person acts; null for a member' }),
+    ),
+    email: Nullable(Type.String({ description: 'as the provider has verified it, or as invited' })),
+    connectionId: Nullable(
+      Type.String({ ...Uuid, description: 'the connection of the last sign-in, or of the invitation' }),
+    ),
+    status: Status,
     createdAt: Timestamp,
     updatedAt: Timestamp,
     lastSignInAt: Nullable(Timestamp),
@@ -52,13 +74,26 @@ export type Person = Static<typeof Person>;
 export const PersonPage = PageOf(Person, 'PersonPage');
 
 export const NewPerson = Type.Object(
-  { issuer: IssuerAddress, subject: Subject, name: PersonName, role: Role, agentId: Uuid },
+  {
+    issuer: Type.Optional(IssuerAddress),
+    subject: Type.Optional(Subject),
+    email: Type.Optional(Email),
+    connectionId: Type.Optional(Uuid),
+    name: PersonName,
+    role: Role,
+    agentId: Type.Optional(Nullable(Uuid)),
+  },
   { title: 'NewPerson', additionalProperties: false },
 );
 export type NewPerson = Static<typeof NewPerson>;
 
 export const PersonChange = Type.Object(
-  { name: Type.Optional(PersonName), role: Type.Optional(Role), agentId: Type.Optional(Uuid) },
+  {
+    name: Type.Optional(PersonName),
+    role: Type.Optional(Role),
+    agentId: Type.Optional(Nullable(Uuid)),
+    status: Type.Optional(Status),
+  },
   { title: 'PersonChange', additionalProperties: false },
 );
 export type PersonChange = Static<typeof PersonChange>;

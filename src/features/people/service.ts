@@ -8,18 +8,23 @@ import type { Actor, Caller, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { validationError } from '../../kernel/http/input/validation.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { nilUuid } from '../../kernel/ids.ts';
 import { providerAddressProblem } from '../../kernel/url-problem.ts';
 import type { Agent } from '../agents/schema.ts';
+import { type Admit, createAdmission, type RecordPerson } from './admission.ts';
 import type { PeopleDeps } from './feature.ts';
 import type { NewPerson, PeopleQuery, Person, PersonChange, PersonParams, PersonRole } from './schema.ts';
 import {
   countPeople,
   deletePerson,
   deleteUnused,
+  deleteWaiting,
   findInvitations,
   findPerson,
+  findPersonById,
+  hasEmail,
   insertPerson,
   listPeople,
   updateLastSignIn,
@@ -38,14 +43,16 @@ export interface Invitation {
   readonly personId: string;
   readonly name: string;
   readonly role: PersonRole;
-  readonly agentId: string;
+  /** Null for a member. */
+  readonly agentId: string | null;
   readonly organizationId: string;
   readonly organizationName: string;
   /** Unlike the name, no other organization has it. */
   readonly organizationSlug: string;
   /** The person has never signed in by this invitation. */
   readonly firstVisit: boolean;
-  /** The agent and the organization are active. */
+  readonly suspended: boolean;
+  /** The person, the agent and the organization are active. */
   readonly usable: boolean;
 }
 
@@ -54,17 +61,36 @@ export type SignedInPerson = Pick<Person, 'personId' | 'name' | 'role' | 'agentI
 export interface PeopleSignIn {
   /** All invitations of the person, at most 100, by the names of the organizations. */
   findInvitations(db: Queryable, issuer: string, subject: string): Promise<Invitation[]>;
-  /** The person as of now, locked until the transaction ends; undefined when the person was removed. */
+  /** The person as of now, locked until the transaction ends; undefined when the person was removed or suspended. */
   recordSignIn(tx: Tx, personId: string): Promise<SignedInPerson | undefined>;
+  /** For a sign-in through a connection. */
+  readonly admit: Admit;
   /** Deletes an invitation that the person has never used, and records it. False when there is none any more. */
   decline(origin: Origin, invitation: Pick<Invitation, 'organizationId' | 'personId'>): Promise<boolean>;
 }
 
-export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSignIn {
-  const { db, clock, ids, ledger, lockOrganization, organizationFor, lockAgent, refuseImpersonation } = deps;
+export interface PeopleAccess {
+  /** Of any organization; undefined when there is none. */
+  findPerson(db: Queryable, personId: string): Promise<Person | undefined>;
+  /** The invitations by e-mail that wait for a sign-in through the connection. The organization must be locked. */
+  deleteWaitingInvitations(
+    tx: Tx,
+    actor: Actor,
+    connection: { readonly connectionId: string; readonly organizationId: string },
+  ): Promise<void>;
+}
 
-  const refuseLastAdmin = async (tx: Tx, caller: Caller, { organizationId, personId, role }: Person) => {
-    if (role === 'admin') await deps.refuseLastAdmin(tx, caller, organizationId, { personId });
+/** An admin who is suspended, or whose invitation waits, is none. */
+const isActiveAdmin = ({ role, status, issuer }: Person): boolean =>
+  role === 'admin' && status === 'active' && issuer !== null;
+
+export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSignIn & PeopleAccess {
+  const { db, clock, ids, ledger, lockOrganization, organizationFor, lockAgent, refuseImpersonation } = deps;
+  const { findConnection } = deps;
+
+  const refuseLastAdmin = async (tx: Tx, caller: Caller, person: Person) => {
+    const { organizationId, personId } = person;
+    if (isActiveAdmin(person)) await deps.refuseLastAdmin(tx, caller, organizationId, { personId });
   };
 
   const lockPerson = async (tx: Tx, { orgId, personId }: PersonParams): Promise<Person> => {
@@ -91,18 +117,36 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
     if (agent.status !== 'active') fail('AGENT_NOT_ACTIVE');
   };
 
-  const record = (
-    tx: Tx,
-    actor: Actor,
-    type: 'person.invited' | 'person.updated' | 'person.removed' | 'person.declined',
-    { organizationId, agentId, personId, name, role, issuer, subject }: Person,
-    more: Record<string, unknown> = {},
-  ) =>
-    ledger.record(tx, actor, type, {
+  /** Without a connection there is no field for it. Never with the e-mail. */
+  const subjectOf = (person: Person, more: Record<string, unknown>) => {
+    const { organizationId, agentId, personId, name, role, issuer, subject, connectionId } = person;
+    return {
       organizationId,
-      agentId,
-      metadata: { personId, name, role, issuer, subject, ...more },
-    });
+      agentId: agentId ?? nilUuid,
+      metadata: {
+        ...{ personId, name, role, issuer, subject },
+        ...(connectionId !== null && { connectionId }),
+        ...more,
+      },
+    };
+  };
+
+  const record: RecordPerson = (tx, actor, type, person, more = {}) =>
+    ledger.record(tx, actor, type, subjectOf(person, more));
+
+  const requireConnection = async (
+    tx: Tx,
+    organizationId: string,
+    { connectionId, email }: EmailInvitation,
+  ) => {
+    const connection =
+      (await findConnection(tx, organizationId, connectionId)) ?? fail('CONNECTION_NOT_FOUND');
+    if (await hasEmail(tx, connection.connectionId, email))
+      fail('PERSON_ALREADY_EXISTS', {
+        message: 'The connection has a person, or an invitation, with this e-mail already.',
+      });
+    return connection.connectionId;
+  };
 
   return {
     async list(caller, orgId, query) {
@@ -112,24 +156,32 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
     },
 
     async invite(caller, orgId, wanted) {
-      const problem = providerAddressProblem(wanted.issuer);
-      if (problem) throw validationError('body', [{ in: 'body', field: 'issuer', message: problem }]);
+      const identity = identityOf(wanted);
+      const { name, role } = wanted;
       const organizationId = orgId.toLowerCase();
       return db.transaction(async (tx) => {
         await requireCapacity(tx, organizationId);
-        const agent = await lockAgent(tx, caller, wanted.agentId);
-        await authorize(tx, caller, agent, organizationId);
+        const agentId = requireAgentOf(role, wanted.agentId ?? null);
+        const agent = agentId === null ? undefined : await lockAgent(tx, caller, agentId);
+        if (agent) await authorize(tx, caller, agent, organizationId);
         const now = isoTime(clock);
         const person: Person = {
-          ...wanted,
+          ...{ issuer: null, subject: null, email: null, connectionId: null, name, role },
+          ...('email' in identity
+            ? {
+                email: identity.email,
+                connectionId: await requireConnection(tx, organizationId, identity),
+              }
+            : identity),
           personId: ids.uuid(),
           organizationId,
-          agentId: agent.agentId,
+          agentId: agent?.agentId ?? null,
+          status: 'active',
           createdAt: now,
           updatedAt: now,
           lastSignInAt: null,
         };
-        if (!(await insertPerson(tx, person))) fail('PERSON_ALREADY_EXISTS');
+        if (!(await insertPerson(tx, person, { invited: true }))) fail('PERSON_ALREADY_EXISTS');
         await record(tx, caller, 'person.invited', person);
         return person;
       });
@@ -138,34 +190,46 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
     update: (caller, path, requested) =>
       db.transaction(async (tx) => {
         const before = await lockPerson(tx, path);
-        const change = {
-          ...requested,
-          ...(requested.agentId && { agentId: requested.agentId.toLowerCase() }),
-        };
-        const agents = await lockInOrder([before.agentId, change.agentId ?? before.agentId], (agentId) =>
-          lockAgent(tx, caller, agentId),
-        );
-        const changed = (Object.keys(change) as (keyof PersonChange)[]).filter(
+        const role = requested.role ?? before.role;
+        const wantedAgent =
+          requested.agentId === undefined && role !== 'member' ? before.agentId : requested.agentId;
+        const agentId = requireAgentOf(role, wantedAgent ?? null);
+        const change: Omit<Person, 'updatedAt'> = { ...before, ...requested, role, agentId };
+        const agents = await lockInOrder([before.agentId, agentId], (id) => lockAgent(tx, caller, id));
+        const changed = (['name', 'role', 'agentId', 'status'] as const).filter(
           (field) => change[field] !== before[field],
         );
         if (changed.length === 0) return before;
-        const after: Person = { ...before, ...change, updatedAt: isoTime(clock) };
-        if (changed.includes('role') || changed.includes('agentId'))
-          await authorize(tx, caller, agents.get(after.agentId) as Agent, before.organizationId);
+        const after: Person = { ...change, updatedAt: isoTime(clock) };
+        const fields = changed.filter((field) => field !== 'status');
+        if (agentId !== null && (changed.includes('role') || changed.includes('agentId')))
+          await authorize(tx, caller, agents.get(agentId) as Agent, before.organizationId);
         if (changed.includes('role')) await refuseLastAdmin(tx, caller, before);
         await updatePerson(tx, after);
-        await record(tx, caller, 'person.updated', after, {
-          changed,
-          ...(changed.includes('role') && { previousRole: before.role }),
-          ...(changed.includes('agentId') && { previousAgentId: before.agentId }),
-        });
+        if (fields.length > 0)
+          await record(tx, caller, 'person.updated', after, {
+            changed: fields,
+            ...(changed.includes('role') && { previousRole: before.role }),
+            ...(changed.includes('agentId') && { previousAgentId: before.agentId }),
+          });
+        // Suspending works for the last admin too: a kill switch has no exceptions.
+        if (changed.includes('status'))
+          await record(
+            tx,
+            caller,
+            after.status === 'active' ? 'person.activated' : 'person.suspended',
+            after,
+            {
+              status: after.status,
+            },
+          );
         return after;
       }),
 
     remove: (caller, path) =>
       db.transaction(async (tx) => {
         const person = await lockPerson(tx, path);
-        await lockAgent(tx, caller, person.agentId);
+        if (person.agentId !== null) await lockAgent(tx, caller, person.agentId);
         await refuseLastAdmin(tx, caller, person);
         await deletePerson(tx, person);
         await record(tx, caller, 'person.removed', person);
@@ -180,15 +244,67 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
         return person !== undefined;
       }),
     recordSignIn: (tx, personId) => updateLastSignIn(tx, personId, isoTime(clock)),
+    admit: createAdmission(deps, record),
+
+    findPerson: findPersonById,
+    async deleteWaitingInvitations(tx, actor, { connectionId }) {
+      const deleted = await deleteWaiting(tx, connectionId);
+      await ledger.recordAll(
+        tx,
+        deleted.map((person) => ({
+          actor,
+          type: 'person.removed',
+          subject: subjectOf(person, { reason: 'connection deleted' }),
+        })),
+      );
+    },
   };
+}
+
+type EmailInvitation = { readonly email: string; readonly connectionId: string };
+
+/** VALIDATION_ERROR unless the person is named by issuer and subject, or by e-mail and connection. */
+function identityOf({
+  issuer,
+  subject,
+  email,
+  connectionId,
+}: NewPerson): EmailInvitation | { issuer: string; subject: string } {
+  const byProvider = issuer !== undefined || subject !== undefined;
+  const named = byProvider ? { issuer, subject } : { email, connectionId };
+  const other = byProvider ? { email, connectionId } : {};
+  const problems: FieldProblem[] = [
+    ...Object.entries(named)
+      .filter(([, value]) => value === undefined)
+      .map(([field]) => ({
+        field,
+        message: byProvider ? 'is required' : 'is required, or issuer and subject',
+      })),
+    ...Object.entries(other)
+      .filter(([, value]) => value !== undefined)
+      .map(([field]) => ({ field, message: 'must be left out with issuer and subject' })),
+  ].map((problem) => ({ in: 'body', ...problem }));
+  const malformed = issuer === undefined ? undefined : providerAddressProblem(issuer);
+  if (malformed) problems.push({ in: 'body', field: 'issuer', message: malformed });
+  if (problems.length > 0) throw validationError('body', problems);
+  return named as EmailInvitation | { issuer: string; subject: string };
+}
+
+/** A member acts through no agent, and everybody else through one. */
+function requireAgentOf(role: PersonRole, agentId: string | null): string | null {
+  if ((role === 'member') === (agentId === null)) return agentId?.toLowerCase() ?? null;
+  const message =
+    role === 'member' ? 'must be null with the role member' : `is required with the role ${role}`;
+  throw validationError('body', [{ in: 'body', field: 'agentId', message }]);
 }
 
 /** In the order of the ids, so that two transactions do not deadlock. */
 async function lockInOrder(
-  agentIds: readonly string[],
+  agentIds: readonly (string | null)[],
   lock: (agentId: string) => Promise<Agent>,
 ): Promise<Map<string, Agent>> {
   const locked = new Map<string, Agent>();
-  for (const agentId of [...new Set(agentIds)].sort()) locked.set(agentId, await lock(agentId));
+  for (const agentId of [...new Set(agentIds)].sort())
+    if (agentId !== null) locked.set(agentId, await lock(agentId));
   return locked;
 }

@@ -8,18 +8,25 @@ import type { Invitation, SignedInPerson } from './service.ts';
 
 const columns = sql`
   person_id as "personId", organization_id as "organizationId", issuer, subject, name, role, agent_id as "agentId",
-  created_at as "createdAt", updated_at as "updatedAt", last_sign_in_at as "lastSignInAt"`;
+  email, connection_id as "connectionId", status, created_at as "createdAt", updated_at as "updatedAt", last_sign_in_at as "lastSignInAt"`;
 
-/** False when the person was invited to the organization already. */
-export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {
-  const { personId, organizationId, issuer, subject, name, role, agentId, createdAt, updatedAt } = person;
+/** False when the organization has the person already, or the same invitation by e-mail waits. */
+export async function insertPerson(
+  db: Queryable,
+  person: Person,
+  { invited }: { invited: boolean },
+): Promise<boolean> {
+  const { personId, organizationId, issuer, subject, name, role, agentId, email, connectionId, status } =
+    person;
   const inserted = await db.run(
     'people.insert',
     sql`insert into people
-          (person_id, organization_id, issuer, subject, name, role, agent_id, created_at, updated_at)
+          (person_id, organization_id, issuer, subject, name, role, agent_id, email, connection_id, status, invited,
+           created_at, updated_at, last_sign_in_at)
         values
-          (${personId}, ${organizationId}, ${issuer}, ${subject}, ${name}, ${role}, ${agentId}, ${createdAt}, ${updatedAt})
-        on conflict (issuer, subject, organization_id) do nothing`,
+          (${personId}, ${organizationId}, ${issuer}, ${subject}, ${name}, ${role}, ${agentId}, ${email}, ${connectionId},
+           ${status}, ${invited}, ${person.createdAt}, ${person.updatedAt}, ${person.lastSignInAt})
+        on conflict do nothing`,
   );
   return inserted === 1;
 }
@@ -43,6 +50,48 @@ export const findPerson = (
     sql`select ${columns} from people where organization_id = ${organizationId} and person_id = ${personId}`,
   );
 
+/** Of any organization. */
+export const findPersonById = (db: Queryable, personId: string): Promise<Person | undefined> =>
+  db.maybe('people.findById', sql`select ${columns} from people where person_id = ${personId}`);
+
+export const findByIdentity = (
+  db: Queryable,
+  { organizationId, issuer, subject }: { organizationId: string; issuer: string; subject: string },
+): Promise<Person | undefined> =>
+  db.maybe(
+    'people.findByIdentity',
+    sql`select ${columns} from people
+        where issuer = ${issuer} and subject = ${subject} and organization_id = ${organizationId}`,
+  );
+
+/** The invitation by e-mail that waits for somebody with this address. */
+export const findWaiting = (
+  db: Queryable,
+  connectionId: string,
+  email: string,
+): Promise<Person | undefined> =>
+  db.maybe(
+    'people.findWaiting',
+    sql`select ${columns} from people
+        where connection_id = ${connectionId} and lower(email) = lower(${email}) and issuer is null`,
+  );
+
+/** Whether somebody with this address has signed in through the connection, or is invited to. */
+export async function hasEmail(db: Queryable, connectionId: string, email: string): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'people.hasEmail',
+    sql`select exists (
+          select from people where connection_id = ${connectionId} and lower(email) = lower(${email})) as found`,
+  );
+  return found;
+}
+
+export const deleteWaiting = (db: Queryable, connectionId: string): Promise<Person[]> =>
+  db.many(
+    'people.deleteWaiting',
+    sql`delete from people where connection_id = ${connectionId} and issuer is null returning ${columns}`,
+  );
+
 export async function listPeople(db: Queryable, organizationId: string, query: PeopleQuery) {
   const { role } = query;
   const matches =
@@ -61,11 +110,16 @@ export async function listPeople(db: Queryable, organizationId: string, query: P
   return { rows, total };
 }
 
+/** A role with an agent is as good as an invitation. */
 export async function updatePerson(db: Queryable, person: Person): Promise<void> {
-  const { personId, name, role, agentId, updatedAt } = person;
+  const { personId, issuer, subject, name, role, agentId, email, connectionId, status } = person;
   await db.run(
     'people.update',
-    sql`update people set name = ${name}, role = ${role}, agent_id = ${agentId}, updated_at = ${updatedAt}
+    sql`update people
+        set issuer = ${issuer}, subject = ${subject}, name = ${name}, role = ${role}, agent_id = ${agentId},
+            email = ${email}, connection_id = ${connectionId}, status = ${status},
+            invited = invited or ${agentId}::uuid is not null, updated_at = ${person.updatedAt},
+            last_sign_in_at = ${person.lastSignInAt}
         where person_id = ${personId}`,
   );
 }
@@ -84,6 +138,7 @@ export const deleteUnused = (
     'people.decline',
     sql`delete from people
         where organization_id = ${organizationId} and person_id = ${personId} and last_sign_in_at is null
+          and status = 'active'
         returning ${columns}`,
   );
 
@@ -94,7 +149,7 @@ export const updateLastSignIn = (
 ): Promise<SignedInPerson | undefined> =>
   db.maybe(
     'people.signedIn',
-    sql`update people set last_sign_in_at = ${at} where person_id = ${personId}
+    sql`update people set last_sign_in_at = ${at} where person_id = ${personId} and status = 'active'
         returning person_id as "personId", name, role, agent_id as "agentId", organization_id as "organizationId"`,
   );
 
@@ -104,10 +159,11 @@ export const findInvitations = (db: Queryable, issuer: string, subject: string):
     sql`select p.person_id as "personId", p.name, p.role, p.agent_id as "agentId",
           p.organization_id as "organizationId", o.name as "organizationName",
           o.slug as "organizationSlug", p.last_sign_in_at is null as "firstVisit",
-          a.status = 'active' and o.status = 'active' as usable
+          p.status = 'suspended' as suspended,
+          p.status = 'active' and o.status = 'active' and (p.agent_id is null or a.status = 'active') as usable
         from people p
-        join agents a on a.agent_id = p.agent_id
+        left join agents a on a.agent_id = p.agent_id
         join organizations o on o.organization_id = p.organization_id
-        where p.issuer = ${issuer} and p.subject = ${subject}
+        where p.issuer = ${issuer} and p.subject = ${subject} and p.invited
         order by p.last_sign_in_at is null, o.name, o.slug limit 100`,
   );

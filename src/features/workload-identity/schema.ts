@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { Check, Condition, Conditions } from '../../contract/conditions.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { audienceUri } from '../../contract/patterns.ts';
@@ -44,30 +45,6 @@ const Subject = Type.String({
   maxLength: 1024,
   description: 'the exact subject, or a pattern in which * stands for any text without / and :',
 });
-const Value = Type.String({ minLength: 1, maxLength: 1024 });
-
-const operators = ['equals', 'in', 'glob', 'exists'] as const;
-type Operator = (typeof operators)[number];
-
-const Condition = Type.Object(
-  {
-    claim: Type.String({
-      minLength: 1,
-      maxLength: 256,
-      description: 'the name of a claim, or a JSON pointer to one inside another',
-    }),
-    operator: Type.Unsafe<Operator>({
-      ...literals(operators),
-      description:
-        'exists: a claim of any type that is present and not null; the others compare text, numbers and booleans',
-    }),
-    values: Type.Optional(Type.Array(Value, { maxItems: 50, uniqueItems: true })),
-  },
-  { title: 'TrustCondition', additionalProperties: false },
-);
-export type Condition = Static<typeof Condition>;
-
-const Conditions = Type.Array(Condition, { maxItems: 20 });
 const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
 
 const PolicyResource = Type.Object(
@@ -187,12 +164,6 @@ export const TestedToken = Type.Object(
   { token: Type.String({ pattern: '^.', description: 'a JWT' }) },
   { title: 'TestedToken', additionalProperties: false },
 );
-
-export const Check = Type.Object(
-  { name: Type.String(), ok: Type.Boolean(), expected: Type.String(), actual: Nullable(Type.String()) },
-  { title: 'TrustCheck' },
-);
-export type Check = Static<typeof Check>;
 
 export const TrustTest = Type.Object(
   {

@@ -1,4 +1,5 @@
-/** The OpenID provider through which people sign in to the console. Implemented by adapters/openid-connect.ts. */
+/** The OpenID providers through which people sign in: the instance's own, and those of connections. Implemented by adapters/openid-connect.ts. */
+import type { Claims } from './signer.ts';
 
 /** Secrets of one sign-in, known to the browser's cookie alone. */
 export interface SignInSecrets {
@@ -8,6 +9,21 @@ export interface SignInSecrets {
   readonly codeVerifier: string;
 }
 
+export interface ProviderSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+}
+
+export interface ProviderIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Of the verified ID token. */
+  readonly claims: Claims;
+}
+
 export interface OpenIdProvider {
   readonly issuer: string;
   /** For the button of the sign-in page. */
@@ -15,8 +31,7 @@ export interface OpenIdProvider {
   /** The provider's page for the browser. */
   authorizationUrl(secrets: SignInSecrets): Promise<string>;
   /** Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. */
-  identify(query: URLSearchParams, secrets: SignInSecrets): Promise<{ issuer: string; subject: string }>;
-  close(): Promise<void>;
+  identify(query: URLSearchParams, secrets: SignInSecrets): Promise<ProviderIdentity>;
 }
 
 /**

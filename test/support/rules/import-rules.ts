@@ -30,6 +30,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
     'data lifecycle.ts',
     'concurrency',
     'ports',
+    'conditions',
     'caller.ts',
     'domain-event.ts policy.ts',
     'invalidating-cache.ts refusal-limit.ts',

@@ -23,7 +23,11 @@ export function createCodeService(
 ): CodeService {
   return {
     async create(caller, cookies) {
-      const { sessionId, method } = await sessions.require(cookies);
+      const { sessionId, method, agentId } = await sessions.require(cookies);
+      if (agentId === null)
+        fail('FORBIDDEN', {
+          message: 'You are a member: the command line needs the role admin or viewer of the organization.',
+        });
       // It would otherwise outlive the sign-out of the session that it came from.
       if (method === 'command-line')
         fail('FORBIDDEN', {
@@ -33,7 +37,7 @@ export function createCodeService(
       return db.transaction(async (tx) => {
         const now = clock.now();
         const session = (await lockSession(tx, sessionId, timesAt(now))) ?? fail('UNAUTHORIZED');
-        const { agentId, organizationId } = session;
+        const { organizationId } = session;
         const end = Math.min(now + limits.console.codeSeconds * 1_000, Date.parse(session.expiresAt));
         const expiresAt = new Date(end).toISOString();
         await putCode(tx, sessionId, hashSecret(code), new Date(end));

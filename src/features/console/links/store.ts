@@ -51,9 +51,9 @@ export async function hasActiveCredential(db: Queryable, credentialId: string, n
   return active;
 }
 
-/** Links of a person do not exist. */
+/** Links of a person or a connection do not exist. */
 export async function deleteLinksOf(db: Queryable, owner: SessionOwner): Promise<void> {
-  if ('personId' in owner) return;
+  if ('personId' in owner || 'connectionId' in owner) return;
   const [id, column] =
     'agentId' in owner
       ? [owner.agentId, sql`agent_id`]

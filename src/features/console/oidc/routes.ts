@@ -1,12 +1,22 @@
 import Type from '../../../contract/json-schema.ts';
-import { open, optionalSession, type RouteEntry, redirect, rootRoute } from '../../../kernel/http/route.ts';
+import {
+  open,
+  optionalSession,
+  type RouteEntry,
+  redirect,
+  rootRoute,
+  session,
+} from '../../../kernel/http/route.ts';
 import {
   CallbackQuery,
   Choice,
+  ConnectionTest,
   InvitationParams,
   ProviderIdentity,
   SignInOptions,
+  StartedTest,
   StartQuery,
+  TestedConnection,
 } from './schema.ts';
 import type { ProviderSignInService, Step } from './service.ts';
 
@@ -55,8 +65,12 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     limit,
     schema: { query: StartQuery, response: { 302: Type.Null() } },
     handler: async ({ origin, query, headers, header }) => {
-      const { returnTo } = query as { returnTo?: unknown };
-      return follow(header, await signIns.start(origin, { returnTo, site: headers['sec-fetch-site'] }));
+      const { returnTo, connectionId, requestId } = query as Record<string, unknown>;
+      const [site, cookies] = [headers['sec-fetch-site'], headers.cookie as string | undefined];
+      return follow(
+        header,
+        await signIns.start(origin, { returnTo, connectionId, requestId, site, cookies }),
+      );
     },
   }),
   rootRoute({
@@ -117,5 +131,40 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     errors: ['UNAUTHORIZED', 'PERSON_NOT_FOUND'],
     handler: ({ origin, params, headers }) =>
       signIns.decline(origin, headers.cookie as string | undefined, params.personId),
+  }),
+  rootRoute({
+    id: 'startConnectionTest',
+    summary: 'Begins a sign-in through a connection that shows the claims and begins no session',
+    tag,
+    method: 'POST',
+    url: '/console/api/connection-tests',
+    access: session(),
+    limit,
+    quota: 'free',
+    hidden: true,
+    schema: { body: TestedConnection, response: { 201: StartedTest } },
+    errors: ['CONNECTION_NOT_FOUND'],
+    handler: async ({ caller, body, header }) => {
+      const { location, cookies } = await signIns.startTest(caller, body.connectionId.toLowerCase());
+      setCookies(header, cookies);
+      return { url: location };
+    },
+  }),
+  rootRoute({
+    id: 'getConnectionTest',
+    summary: 'The result of the last test of a connection in this browser',
+    tag,
+    method: 'GET',
+    url: '/console/api/connection-tests/latest',
+    access: session(),
+    limit,
+    quota: 'free',
+    hidden: true,
+    schema: { response: { 200: ConnectionTest } },
+    errors: ['CONNECTION_NOT_FOUND'],
+    handler: ({ caller, headers, header }) => {
+      header('cache-control', 'no-store');
+      return signIns.findTest(caller, headers.cookie as string | undefined);
+    },
   }),
 ];

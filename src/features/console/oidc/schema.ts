@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { Check } from '../../../contract/conditions.ts';
 import Type from '../../../contract/json-schema.ts';
 import { literals, Nullable, Uuid } from '../../../contract/shapes.ts';
 
@@ -32,7 +33,7 @@ export const ProviderIdentity = Type.Object(
         organizationName: Type.String({ examples: ['Talent'] }),
         organizationSlug: Type.String({ examples: ['talent'] }),
         firstVisit: Type.Boolean({ description: 'the person has never signed in to it' }),
-        role: literals(['admin', 'viewer']),
+        role: literals(['admin', 'viewer', 'member']),
       }),
     ),
   },
@@ -45,5 +46,26 @@ export const Choice = Type.Object(
   { title: 'OrganizationChoice', additionalProperties: false },
 );
 export type Choice = Static<typeof Choice>;
+
+export const TestedConnection = Type.Object(
+  { connectionId: Uuid },
+  { title: 'TestedConnection', additionalProperties: false },
+);
+
+export const StartedTest = Type.Object(
+  { url: Type.String({ description: "the provider's page for the browser" }) },
+  { title: 'StartedConnectionTest' },
+);
+
+export const ConnectionTest = Type.Object(
+  {
+    connectionId: Uuid,
+    claims: Type.Object({}, { additionalProperties: true, description: 'of the ID token' }),
+    checks: Type.Array(Check, { description: 'one per condition of the connection' }),
+    admitted: Type.Boolean({ description: 'the ID token meets all conditions' }),
+  },
+  { title: 'ConnectionTest' },
+);
+export type ConnectionTest = Static<typeof ConnectionTest>;
 
 export const InvitationParams = Type.Object({ personId: Uuid });

@@ -1,29 +1,43 @@
 /**
- * Signing in through the OpenID provider. `start` sends the browser to the provider; `finish` verifies the answer and creates the session.
+ * Signing in through an OpenID provider: the instance's own, or that of a connection. `start` sends the browser to the provider; `finish`
+ * verifies the answer and creates the session. Through a connection (people/admission.ts) the organization is known. Through the instance's own:
  * A person who was invited to several organizations, or to one that the person has never used, chooses or declines: anyone can found an
  * organization of the same name and invite people to it. A person without an invitation sees the own issuer and subject, which an
  * admin needs for an invitation.
  */
 
 import { limits } from '../../../contract/limits.ts';
-import type { Origin } from '../../../kernel/caller.ts';
+import type { Scope } from '../../../contract/scopes.ts';
+import type { Caller, Origin } from '../../../kernel/caller.ts';
+import { conditionCheck, failedChecks } from '../../../kernel/conditions/match.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
-import { anonymous } from '../../../kernel/ids.ts';
-import { ProviderProblem, type ProviderReason } from '../../../kernel/ports/openid-provider.ts';
+import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
+import { organization } from '../../../kernel/policy.ts';
+import {
+  type OpenIdProvider,
+  ProviderProblem,
+  type ProviderReason,
+  type ProviderIdentity as VerifiedIdentity,
+} from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
-import type { Invitation } from '../../people/service.ts';
+import type { ConnectionProvider } from '../../connections/providers.ts';
+import type { AdmissionRefusal } from '../../people/admission.ts';
+import type { Invitation, SignedInPerson } from '../../people/service.ts';
 import type { ConsoleDeps } from '../feature.ts';
-import type { Sessions } from '../sessions/service.ts';
+import { personOf, type Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
-import type { ProviderIdentity, SignInOptions } from './schema.ts';
+import type { ConnectionTest, ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';
 import {
+  type BegunSignIn,
+  findClaims,
   findIdentity,
   type Identity,
   insertSignIn,
   takeAnswer,
   takeIdentity,
+  updateClaims,
   updateIdentity,
 } from './store.ts';
 
@@ -35,6 +49,10 @@ const signInErrors = [
   'invalid_answer',
   'sign_in_expired',
   'not_invited',
+  'connection_unavailable',
+  'conditions_not_met',
+  'person_suspended',
+  'people_limit',
 ] as const;
 type SignInError = (typeof signInErrors)[number];
 
@@ -53,10 +71,33 @@ export interface Step {
   readonly cookies: readonly string[];
 }
 
+/** Of the query; a value may be missing or malformed. */
+interface StartRequest {
+  readonly returnTo: unknown;
+  /** Without it: the instance's own provider. */
+  readonly connectionId: unknown;
+  /** The authorization request that the sign-in continues. */
+  readonly requestId: unknown;
+  readonly site: unknown;
+  readonly cookies: Cookies;
+}
+
+/** Continues an authorization request after the sign-in. Returns the address of the browser's next page. */
+export type ContinueRequest = (signIn: {
+  readonly requestId: string;
+  readonly personId: string;
+  readonly cookies: Cookies;
+  readonly origin: Origin;
+}) => Promise<string>;
+
 export interface ProviderSignInService {
   options(): SignInOptions;
-  start(origin: Origin, request: { returnTo: unknown; site: unknown }): Promise<Step>;
+  start(origin: Origin, request: StartRequest): Promise<Step>;
   finish(origin: Origin, cookies: Cookies, query: URLSearchParams): Promise<Step>;
+  /** Sends the browser to the connection's provider; the callback then stores the claims, and begins no session. */
+  startTest(caller: Caller, connectionId: string): Promise<Step>;
+  /** The last test of this browser. */
+  findTest(caller: Caller, cookies: Cookies): Promise<ConnectionTest>;
   /** UNAUTHORIZED unless the provider has confirmed an identity to this browser. */
   identity(cookies: Cookies): Promise<ProviderIdentity>;
   /** Returns the cookies to set. */
@@ -66,28 +107,58 @@ export interface ProviderSignInService {
 }
 
 const signInPage = '/console/sign-in';
+const testPage = '/console/connection-test';
+
+const refusalErrors: Readonly<Record<AdmissionRefusal, SignInError>> = {
+  'connection not active': 'connection_unavailable',
+  'conditions not met': 'conditions_not_met',
+  'invalid subject': 'invalid_answer',
+  'person suspended': 'person_suspended',
+  'too many people': 'people_limit',
+};
+
+/** Thrown in the transaction of a sign-in: nothing of it stays. */
+class SignInRefused extends Error {
+  readonly error: SignInError;
+  readonly metadata: Readonly<Record<string, unknown>>;
+
+  constructor(error: SignInError, metadata: Readonly<Record<string, unknown>>) {
+    super(error);
+    this.error = error;
+    this.metadata = metadata;
+  }
+}
+
+const uuidIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
+
+const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? agentId;
 
 export function createProviderSignIn(
   deps: ConsoleDeps,
-  sessions: Pick<Sessions, 'create' | 'cookieProblem'>,
+  sessions: Pick<Sessions, 'create' | 'cookieProblem' | 'requireSafeCookies'>,
 ): ProviderSignInService {
   const { db, clock, ids, log, settings, provider, people, lockEligibility, recordRefusal } = deps;
+  const { connections, requirePermission, continueRequest, hasRequest } = deps;
   const { findInvitations, recordSignIn } = people;
   const cookie = createSignInCookie(settings.baseUrl);
   const now = () => new Date(clock.now());
 
-  const failed = (error: SignInError, { requestId }: Origin, cookies: readonly string[] = []): Step => ({
-    location: `${signInPage}?${new URLSearchParams({ error, requestId })}`,
-    cookies,
-  });
+  const failed = (
+    error: SignInError,
+    { requestId }: Origin,
+    cookies: readonly string[] = [],
+    page = signInPage,
+  ): Step => ({ location: `${page}?${new URLSearchParams({ error, requestId })}`, cookies });
 
   /** In the log of the organization that has invited the person, otherwise in that of the instance. */
   const refuse = (
     origin: Origin,
     metadata: Record<string, unknown>,
-    subject: { organizationId: string; agentId: string } = anonymous,
+    subject: { organizationId: string; agentId?: string | null } = anonymous,
   ) => {
-    const { organizationId, agentId } = subject;
+    const { organizationId } = subject;
+    const agentId = subject.agentId ?? nilUuid;
     return recordRefusal({
       actor: origin,
       type: 'session.refused',
@@ -103,7 +174,26 @@ export function createProviderSignIn(
     return errorOf[reason];
   };
 
-  /** Undefined when the person was removed, or the agent or organization suspended, since the invitations were read. */
+  /** The scopes of a session through the agent, which stay so until the transaction ends; undefined unless it is active. */
+  const lockScopes = async (tx: Tx, agentId: string | null): Promise<readonly Scope[] | undefined> => {
+    if (agentId === null) return [];
+    const eligibility = await lockEligibility(tx, agentId);
+    return eligibility?.problem === undefined ? eligibility?.scopes : undefined;
+  };
+
+  const createSession = (
+    tx: Tx,
+    origin: Origin,
+    { agentId, organizationId, personId, name, role }: SignedInPerson,
+    begun: { scopes: readonly Scope[]; cookies: Cookies; connectionId?: string },
+  ): Promise<string> => {
+    const { scopes, cookies, connectionId } = begun;
+    const person = personOf({ personId, name, role });
+    const session = { method: 'oidc', agentId, organizationId, scopes, person, connectionId } as const;
+    return sessions.create(tx, origin, session, cookies);
+  };
+
+  /** Undefined when the person was removed or suspended, or the agent or organization suspended, since the invitations were read. */
   const signIn = (
     origin: Origin,
     { personId, agentId }: Invitation,
@@ -113,18 +203,10 @@ export function createProviderSignIn(
   ): Promise<string | undefined> =>
     db.transaction(async (tx) => {
       await finish(tx);
-      const eligibility = await lockEligibility(tx, agentId);
-      if (!eligibility || eligibility.problem !== undefined) return undefined;
+      const scopes = await lockScopes(tx, agentId);
+      if (!scopes) return undefined;
       const person = await recordSignIn(tx, personId);
-      if (person?.agentId !== agentId) return undefined;
-      const { organizationId, scopes } = eligibility;
-      const role = person.role === 'admin' ? 'admin' : 'none';
-      return sessions.create(
-        tx,
-        origin,
-        { method: 'oidc', agentId, organizationId, scopes, person: { personId, name: person.name, role } },
-        cookies,
-      );
+      return person?.agentId === agentId ? createSession(tx, origin, person, { scopes, cookies }) : undefined;
     });
 
   const usableOf = async ({ issuer, subject }: Identity): Promise<Invitation[]> =>
@@ -133,12 +215,72 @@ export function createProviderSignIn(
   const refuseUninvited = async (origin: Origin, { issuer, subject }: Identity): Promise<SignInError> => {
     const [first] = await findInvitations(db, issuer, subject);
     const identity = { issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
-    if (!first) await refuse(origin, { reason: 'not invited', ...identity });
-    else {
-      const { personId, name } = first;
-      await refuse(origin, { reason: 'agent or organization not active', person: { personId, name } }, first);
+    if (!first) {
+      await refuse(origin, { reason: 'not invited', ...identity });
+      return 'not_invited';
     }
-    return 'not_invited';
+    const { personId, name, suspended } = first;
+    const reason = suspended ? 'person suspended' : 'agent or organization not active';
+    await refuse(origin, { reason, person: { personId, name } }, first);
+    return suspended ? 'person_suspended' : 'not_invited';
+  };
+
+  /** The browser's next page is the console, or that of the authorization request. */
+  const proceed = async (
+    origin: Origin,
+    { returnTo, requestId }: BegunSignIn,
+    { personId, session }: { personId: string; session: string },
+    cookies: Cookies,
+  ): Promise<Step> => ({
+    location: requestId === null ? returnTo : await continueRequest({ requestId, personId, cookies, origin }),
+    cookies: [session, cookie.clear()],
+  });
+
+  const finishThrough = async (
+    origin: Origin,
+    begun: BegunSignIn,
+    connection: ConnectionProvider,
+    identity: VerifiedIdentity,
+    cookies: Cookies,
+  ): Promise<Step> => {
+    const { connectionId, organizationId } = connection;
+    try {
+      const signedIn = await db.transaction(async (tx) => {
+        const admission = await people.admit(tx, origin, connection, identity);
+        if ('refused' in admission)
+          throw new SignInRefused(refusalErrors[admission.refused], {
+            reason: admission.refused,
+            ...admission.details,
+          });
+        const { person } = admission;
+        const scopes = await lockScopes(tx, person.agentId);
+        if (!scopes)
+          throw new SignInRefused('not_invited', { reason: 'agent not active', personId: person.personId });
+        const session = await createSession(tx, origin, person, { scopes, cookies, connectionId });
+        return { personId: person.personId, session };
+      });
+      return await proceed(origin, begun, signedIn, cookies);
+    } catch (error) {
+      if (!(error instanceof SignInRefused)) throw error;
+      const { issuer, subject } = identity;
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+      await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
+      return failed(error.error, origin, [cookie.clear()]);
+    }
+  };
+
+  /** Sends the browser to the provider, with a new cookie. */
+  const begin = async (origin: Origin, source: () => OpenIdProvider, signIn: BegunSignIn): Promise<Step> => {
+    const value = ids.secret('');
+    try {
+      const location = await source().authorizationUrl(secretsOf(value));
+      const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
+      await insertSignIn(db, { ...signIn, hash: hashSecret(value), expiresAt });
+      return { location, cookies: [cookie.set(value)] };
+    } catch (error) {
+      const page = signIn.testerId === null ? signInPage : testPage;
+      return failed(await problem(error, origin), origin, [], page);
+    }
   };
 
   const hashOf = (cookies: Cookies): Buffer | undefined => {
@@ -160,28 +302,47 @@ export function createProviderSignIn(
     return { hash, invitation };
   };
 
+  /** For an unknown connection the same as for one of another organization. */
+  const requireManager = (caller: Caller, connection: ConnectionProvider | undefined) =>
+    requirePermission(
+      caller,
+      'organizations:managePeople',
+      organization(connection?.organizationId ?? caller.organizationId),
+      { foreign: 'CONNECTION_NOT_FOUND' },
+    );
+
   return {
     options: () => ({ oidc: provider ? { issuer: provider.issuer, name: provider.name } : null }),
 
-    async start(origin, { returnTo, site }) {
-      if (!provider || sessions.cookieProblem !== undefined) return failed('not_configured', origin);
-      // Another origin must not sign a person in, not even as that person.
-      if (site === 'cross-site' || site === 'same-site') return { location: signInPage, cookies: [] };
-      const value = ids.secret('');
-      try {
-        const location = await provider.authorizationUrl(secretsOf(value));
-        const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
-        await insertSignIn(db, { hash: hashSecret(value), returnTo: returnPath(returnTo), expiresAt });
-        return { location, cookies: [cookie.set(value)] };
-      } catch (error) {
-        return failed(await problem(error, origin), origin);
-      }
+    async start(origin, { returnTo, site, cookies, ...wanted }) {
+      const requestId = uuidIn(wanted.requestId);
+      if (sessions.cookieProblem !== undefined) return failed('not_configured', origin);
+      // Another origin must not sign a person in, not even as that person, except for a request that this browser has begun.
+      const isForeign = site === 'cross-site' || site === 'same-site';
+      if (isForeign && !(requestId && (await hasRequest(requestId, cookies))))
+        return provider || wanted.connectionId !== undefined
+          ? { location: signInPage, cookies: [] }
+          : failed('not_configured', origin);
+      const signIn = {
+        returnTo: requestId === undefined ? returnPath(returnTo) : `/console/authorize/${requestId}`,
+        requestId: requestId ?? null,
+        testerId: null,
+      };
+      if (wanted.connectionId === undefined)
+        return provider
+          ? begin(origin, () => provider, { ...signIn, connectionId: null })
+          : failed('not_configured', origin);
+      const connectionId = uuidIn(wanted.connectionId);
+      const connection =
+        connectionId === undefined ? undefined : await connections.findProvider(db, connectionId);
+      return connection?.usable
+        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId })
+        : failed('connection_unavailable', origin);
     },
 
     async finish(origin, cookies, query) {
-      if (!provider) return failed('not_configured', origin);
       const value = cookie.read(cookies);
-      if (value === undefined) return failed('sign_in_expired', origin);
+      if (value === undefined) return failed(provider ? 'sign_in_expired' : 'not_configured', origin);
       const secrets = secretsOf(value);
       // Before the sign-in is used up: another site may send the browser here.
       if (query.get('state') !== secrets.state) {
@@ -191,14 +352,27 @@ export function createProviderSignIn(
       const hash = hashSecret(value);
       const begun = await takeAnswer(db, hash, now());
       if (!begun) return failed('sign_in_expired', origin, [cookie.clear()]);
+      const { connectionId, testerId } = begun;
       try {
-        const identity = await provider.identify(query, secrets);
+        // The answer is verified against the provider that the sign-in began with, so that of another one is of no use.
+        const connection =
+          connectionId === null ? undefined : await connections.findProvider(db, connectionId);
+        const source = connectionId === null ? provider : connection?.provider();
+        if (!source || (connection && !connection.usable && testerId === null))
+          return failed('connection_unavailable', origin, [cookie.clear()]);
+        const identity = await source.identify(query, secrets);
+        if (testerId !== null) {
+          await updateClaims(db, hash, identity.claims);
+          return { location: testPage, cookies: [] };
+        }
+        if (connection) return await finishThrough(origin, begun, connection, identity, cookies);
         const invitations = await usableOf(identity);
         const [first, ...others] = invitations;
         const only = others.length === 0 ? first : undefined;
         if (only && !only.firstVisit) {
           const session = await signIn(origin, only, cookies);
-          if (session !== undefined) return { location: begun.returnTo, cookies: [session, cookie.clear()] };
+          if (session !== undefined)
+            return await proceed(origin, begun, { personId: only.personId, session }, cookies);
         }
         await updateIdentity(db, hash, identity);
         if (others.length === 0 && !only?.firstVisit)
@@ -206,8 +380,35 @@ export function createProviderSignIn(
         const choice = new URLSearchParams({ choose: 'organization', returnTo: begun.returnTo });
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
-        return failed(await problem(error, origin), origin, [cookie.clear()]);
+        const page = testerId === null ? signInPage : testPage;
+        return failed(await problem(error, origin), origin, [cookie.clear()], page);
       }
+    },
+
+    async startTest(caller, connectionId) {
+      sessions.requireSafeCookies();
+      const connection = await connections.findProvider(db, connectionId);
+      await requireManager(caller, connection);
+      if (!connection) return fail('CONNECTION_NOT_FOUND');
+      return begin(caller, connection.provider, {
+        ...{ returnTo: testPage, connectionId: connection.connectionId },
+        ...{ requestId: null, testerId: testerOf(caller) },
+      });
+    },
+
+    async findTest(caller, cookies) {
+      const hash = hashOf(cookies);
+      const test = hash && (await findClaims(db, { hash, testerId: testerOf(caller), now: now() }));
+      const connection = test && (await connections.findProvider(db, test.connectionId));
+      await requireManager(caller, connection);
+      if (!test || !connection)
+        return fail('CONNECTION_NOT_FOUND', { message: 'This browser has no test: begin again.' });
+      const { claims } = test;
+      const checks = connection.conditions.map((condition) => conditionCheck(condition, claims));
+      return {
+        ...{ connectionId: connection.connectionId, claims, checks },
+        admitted: failedChecks(checks).length === 0,
+      };
     },
 
     async identity(cookies) {

@@ -1,28 +1,63 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
+import type { Claims } from '../../../kernel/ports/signer.ts';
+
+export interface BegunSignIn {
+  /** A path of the console. */
+  readonly returnTo: string;
+  /** Null: the instance's own provider. */
+  readonly connectionId: string | null;
+  /** The authorization request that the sign-in continues. */
+  readonly requestId: string | null;
+  /** The person or agent that tests the connection: no session begins. */
+  readonly testerId: string | null;
+}
 
 export async function insertSignIn(
   db: Queryable,
-  signIn: { hash: Buffer; returnTo: string; expiresAt: Date },
+  signIn: BegunSignIn & { hash: Buffer; expiresAt: Date },
 ): Promise<void> {
+  const { hash, returnTo, connectionId, requestId, testerId, expiresAt } = signIn;
   await db.run(
     'providerSignIns.insert',
-    sql`insert into provider_sign_ins (sign_in_hash, return_to, expires_at)
-        values (${signIn.hash}, ${signIn.returnTo}, ${signIn.expiresAt})`,
+    sql`insert into provider_sign_ins (sign_in_hash, return_to, connection_id, request_id, tester_id, expires_at)
+        values (${hash}, ${returnTo}, ${connectionId}, ${requestId}, ${testerId}, ${expiresAt})`,
   );
 }
 
 /** For the provider's answer, which is accepted once. Undefined when the sign-in is unknown, over, or answered. */
-export const takeAnswer = (
-  db: Queryable,
-  hash: Buffer,
-  now: Date,
-): Promise<{ returnTo: string } | undefined> =>
+export const takeAnswer = (db: Queryable, hash: Buffer, now: Date): Promise<BegunSignIn | undefined> =>
   db.maybe(
     'providerSignIns.answer',
     sql`update provider_sign_ins set answered_at = ${now}
         where sign_in_hash = ${hash} and answered_at is null and expires_at > ${now}
-        returning return_to as "returnTo"`,
+        returning return_to as "returnTo", connection_id as "connectionId", request_id as "requestId",
+          tester_id as "testerId"`,
+  );
+
+/** For a test: PostgreSQL stores no NUL and no half of a surrogate pair. */
+export async function updateClaims(db: Queryable, hash: Buffer, claims: object): Promise<void> {
+  await db.run(
+    'providerSignIns.claims',
+    sql`update provider_sign_ins set claims = ${JSON.stringify(storable(claims))} where sign_in_hash = ${hash}`,
+  );
+}
+
+const storable = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.replaceAll('\0', '\uFFFD').toWellFormed();
+  if (Array.isArray(value)) return value.map(storable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [storable(key), storable(item)]));
+};
+
+export const findClaims = (
+  db: Queryable,
+  { hash, testerId, now }: { hash: Buffer; testerId: string; now: Date },
+): Promise<{ connectionId: string; claims: Claims } | undefined> =>
+  db.maybe(
+    'providerSignIns.findClaims',
+    sql`select connection_id as "connectionId", claims from provider_sign_ins
+        where sign_in_hash = ${hash} and tester_id = ${testerId} and claims is not null and expires_at > ${now}`,
   );
 
 export interface Identity {

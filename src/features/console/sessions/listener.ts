@@ -1,9 +1,8 @@
 /**
- * Ends sessions and links with their credential, agent, organization or person, in the same transaction. A reactivation does not restore
+ * Ends sessions and links with their credential, agent, organization, person or connection, in the same transaction. A reactivation does not restore
  * them.
  */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../../contract/events.ts';
 import type { Person } from '../../../kernel/caller.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
@@ -17,10 +16,17 @@ const owners: Partial<Record<EventType, (event: DomainEvent) => SessionOwner | u
   'organization.deleted': ({ organizationId }) => ({ organizationId }),
   'credential.revoked': ({ data }) => ({ credentialId: String(data.credentialId) }),
   'person.removed': ({ data }) => ({ personId: String(data.personId) }),
-  // The query of a session reads the name.
-  'person.updated': ({ data }) =>
-    isDeepStrictEqual(data.changed, ['name']) ? undefined : { personId: String(data.personId) },
+  'person.suspended': ({ data }) => ({ personId: String(data.personId) }),
+  'person.updated': ({ data }) => (changesPower(data) ? { personId: String(data.personId) } : undefined),
+  'connection.updated': ({ data }) =>
+    data.status === 'disabled' ? { connectionId: String(data.connectionId) } : undefined,
+  'connection.deleted': ({ data }) => ({ connectionId: String(data.connectionId) }),
 };
+
+/** The query of a session reads name and e-mail. A waiting invitation gets issuer and subject, before its first session. */
+const harmless: readonly unknown[] = ['name', 'email', 'issuer', 'subject'];
+const changesPower = ({ changed }: DomainEvent['data']): boolean =>
+  !Array.isArray(changed) || changed.some((field) => !harmless.includes(field));
 
 export const sessionTypes = Object.keys(owners) as EventType[];
 

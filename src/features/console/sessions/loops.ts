@@ -33,7 +33,7 @@ export function createPurgeLoop({ db, clock, ledger }: Pick<ConsoleDeps, 'db' | 
           type: 'session.ended',
           subject: {
             organizationId: session.organizationId,
-            agentId: session.agentId,
+            agentId: session.agentId ?? nilUuid,
             metadata: { sessionId: session.sessionId, method: session.method, reason: reasonOf(session) },
           },
         })),

@@ -7,6 +7,7 @@ import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { Identity } from '../../../kernel/http/access/identity.ts';
 import type { SessionDeps } from '../../../kernel/http/access/session-requests.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import type { Session } from '../schema.ts';
@@ -27,7 +28,8 @@ export type SignInMethod = 'client' | 'link' | 'oidc' | 'command-line';
 
 interface NewSession {
   readonly method: SignInMethod;
-  readonly agentId: string;
+  /** Null for a member. */
+  readonly agentId: string | null;
   readonly organizationId: string;
   /** The session has these, as far as the agent may hold them at the time of a request. */
   readonly scopes: readonly Scope[];
@@ -37,6 +39,8 @@ interface NewSession {
   readonly keyId?: string | undefined;
   /** The session ends with the person too. */
   readonly person?: Person | undefined;
+  /** The session ends with the connection that it began through. */
+  readonly connectionId?: string | undefined;
   /** The session whose code begins this one: signing out of it ends both, and this one ends no later. */
   readonly maker?: { readonly sessionId: string; readonly expiresAt: string };
 }
@@ -46,6 +50,7 @@ export type SessionOwner =
   | { readonly agentId: string }
   | { readonly organizationId: string }
   | { readonly credentialId: string }
+  | { readonly connectionId: string }
   | { readonly personId: string };
 
 interface RefusedSignIn {
@@ -118,7 +123,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
     if (!first) return;
     // The person of the session ends it, also by a sign-in as another.
     const person = first.person ? personOf(first.person) : undefined;
-    await recordEnd(tx, { ...actor, agentId: first.agentId, person }, ended, reason);
+    await recordEnd(tx, { ...actor, agentId: first.agentId ?? nilUuid, person }, ended, reason);
   };
 
   /** After the guard has found the session, a moment ago. */
@@ -134,7 +139,8 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
     },
 
     async create(tx, origin, session, cookies) {
-      const { method, agentId, organizationId, scopes, credentialId, keyId, person, maker } = session;
+      const { method, agentId, organizationId, scopes, credentialId, keyId, person, connectionId, maker } =
+        session;
       await end(tx, origin, cookies, 'signed in again');
       const secret = ids.secret('');
       const sessionId = ids.uuid();
@@ -151,11 +157,16 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
         secretHash: hashSecret(secret),
         credentialId: credentialId ?? null,
         personId: person?.personId ?? null,
+        connectionId: connectionId ?? null,
         madeBy: maker?.sessionId ?? null,
       });
       await ledger.record(
         tx,
-        { ...origin, agentId, organizationId, credentialId, keyId, person, sessionId: maker?.sessionId },
+        {
+          ...origin,
+          agentId: agentId ?? nilUuid,
+          ...{ organizationId, credentialId, keyId, person, sessionId: maker?.sessionId },
+        },
         'session.created',
         subjectOf(
           { sessionId, method, agentId, organizationId },
@@ -163,6 +174,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
             scopes,
             expiresAt: expiresAt.toISOString(),
             ...(credentialId !== undefined && { credentialId }),
+            ...(connectionId !== undefined && { connectionId }),
             ...(maker && { madeBy: maker.sessionId }),
           },
         ),
@@ -209,7 +221,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
         planTier: session.planTier,
         role: person?.role ?? (await roleOf(caller)),
         scopes: scopesOf(session),
-        person: person && { personId: person.personId, name: person.name },
+        person: person && { personId: person.personId, name: person.name, email: person.email },
         expiresAt: session.expiresAt,
         multiTenant: settings.multiTenant,
         dev: settings.dev,
@@ -228,20 +240,20 @@ const subjectOf = (
   facts: object,
 ) => ({
   organizationId,
-  agentId,
+  agentId: agentId ?? nilUuid,
   metadata: { sessionId, method, ...facts },
 });
 
-/** What the session began with, as far as the agent may hold it now; a viewer changes nothing. */
+/** What the session began with, as far as the agent may hold it now; a viewer changes nothing, and a member has no agent. */
 function scopesOf({ scopes, allowedScopes, person }: StoredSession): Scope[] {
-  const held = allScopes.filter((scope) => scopes.includes(scope) && allowedScopes.includes(scope));
+  const held = allScopes.filter((scope) => scopes.includes(scope) && allowedScopes?.includes(scope));
   return person?.role === 'viewer' ? held.filter((scope) => scope.endsWith(':read')) : held;
 }
 
 export const personOf = ({ personId, name, role }: StoredPerson): Person => ({
   personId,
   name,
-  role: role === 'admin' ? 'admin' : 'none',
+  role: role === 'viewer' ? 'none' : role,
 });
 
 /** For the guard. The query finds sessions of active organizations only. */
@@ -250,7 +262,7 @@ function identityOf(session: StoredSession): Identity {
   const scopes = new Set(scopesOf(session));
   return {
     sessionId,
-    agentId,
+    agentId: agentId ?? nilUuid,
     organizationId,
     organizationStatus: 'active',
     planTier,

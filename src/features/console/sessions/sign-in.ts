@@ -150,7 +150,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       const isFirst = await takeCode(tx, codeHash, new Date(now));
       const problem = eligibility?.problem ?? (isFirst ? undefined : wrongCode);
       if (!maker || problem !== undefined) return { agentId, reason: problem ?? wrongCode, eligibility };
-      const { organizationId, scopes, credentialId, person } = maker;
+      const { organizationId, scopes, credentialId, connectionId, person } = maker;
       return sessions.create(tx, origin, {
         method: 'command-line',
         agentId,
@@ -158,6 +158,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
         scopes,
         maker,
         credentialId: credentialId ?? undefined,
+        connectionId: connectionId ?? undefined,
         person: person ? personOf(person) : undefined,
       });
     });

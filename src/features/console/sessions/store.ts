@@ -1,6 +1,6 @@
 /**
- * Writes `console_sessions`. The query of a request reads agents, organizations, credentials and people too, so that a session ends with
- * them at once.
+ * Writes `console_sessions`. The query of a request reads agents, organizations, credentials, people and connections too, so that a
+ * session ends with them at once.
  */
 
 import type { PlanTier } from '../../../contract/limits.ts';
@@ -12,8 +12,9 @@ import type { SessionOwner, SignInMethod } from './service.ts';
 export interface StoredSession {
   readonly sessionId: string;
   readonly method: SignInMethod;
-  readonly agentId: string;
-  readonly agentName: string;
+  /** Null in the session of a member. */
+  readonly agentId: string | null;
+  readonly agentName: string | null;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly organizationSlug: string;
@@ -22,9 +23,10 @@ export interface StoredSession {
   readonly rateLimitPerMinute: number | null;
   readonly scopes: readonly Scope[];
   /** The scopes that the agent may hold now. */
-  readonly allowedScopes: readonly string[];
+  readonly allowedScopes: readonly string[] | null;
   readonly credentialId: string | null;
-  readonly person: StoredPerson | null;
+  readonly connectionId: string | null;
+  readonly person: (StoredPerson & { readonly email: string | null }) | null;
   readonly lastUsedAt: string;
   readonly expiresAt: string;
 }
@@ -32,7 +34,7 @@ export interface StoredSession {
 export interface StoredPerson {
   readonly personId: string;
   readonly name: string;
-  readonly role: 'admin' | 'viewer';
+  readonly role: 'admin' | 'viewer' | 'member';
 }
 
 export interface Times {
@@ -48,19 +50,22 @@ const liveSession = (which: Sql, { now, idleSince }: Times): Sql => sql`
       select s.session_id as "sessionId", s.method, s.agent_id as "agentId", a.email as "agentName",
         o.organization_id as "organizationId", o.name as "organizationName", o.slug as "organizationSlug", o.plan_tier as "planTier",
         a.rate_limit_per_minute as "rateLimitPerMinute", s.scopes,
-        s.credential_id as "credentialId", a.allowed_scopes as "allowedScopes", s.last_used_at as "lastUsedAt", s.expires_at as "expiresAt",
+        s.credential_id as "credentialId", s.connection_id as "connectionId", a.allowed_scopes as "allowedScopes", s.last_used_at as "lastUsedAt", s.expires_at as "expiresAt",
         case when p.person_id is not null then
-          jsonb_build_object('personId', p.person_id, 'name', p.name, 'role', p.role) end as person
+          jsonb_build_object('personId', p.person_id, 'name', p.name, 'role', p.role, 'email', p.email) end as person
       from console_sessions s
-      join agents a on a.agent_id = s.agent_id
-      join organizations o on o.organization_id = a.organization_id
+      join organizations o on o.organization_id = s.organization_id
+      left join agents a on a.agent_id = s.agent_id
       left join credentials c on c.credential_id = s.credential_id
-      left join people p on p.person_id = s.person_id and p.agent_id = s.agent_id
+      left join people p on p.person_id = s.person_id and p.agent_id is not distinct from s.agent_id and p.status = 'active'
+      left join connections k on k.connection_id = s.connection_id
       where ${which} and s.expires_at > ${now} and not ${isIdle(idleSince)}
-        and a.status = 'active' and (a.tokens_ended_at is null or s.created_at > a.tokens_ended_at)
+        and case when s.agent_id is null then s.person_id is not null
+            else a.status = 'active' and (a.tokens_ended_at is null or s.created_at > a.tokens_ended_at) end
         and o.status = 'active'
         and (s.credential_id is null or (c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})))
-        and (s.person_id is null or p.person_id is not null)`;
+        and (s.person_id is null or p.person_id is not null)
+        and (s.connection_id is null or k.status = 'active')`;
 
 /** Undefined when there is no such session, or when it has ended for any reason. */
 export const findSession = (
@@ -85,10 +90,11 @@ interface SessionInsert {
   readonly sessionId: string;
   readonly secretHash: Buffer;
   readonly method: SignInMethod;
-  readonly agentId: string;
+  readonly agentId: string | null;
   readonly organizationId: string;
   readonly credentialId: string | null;
   readonly personId: string | null;
+  readonly connectionId: string | null;
   readonly madeBy: string | null;
   readonly scopes: readonly string[];
   readonly now: Date;
@@ -97,17 +103,18 @@ interface SessionInsert {
 
 /** Dated after the last end of the agent's tokens, by whichever clock. */
 export async function insertSession(db: Queryable, session: SessionInsert): Promise<void> {
-  const { sessionId, secretHash, method, agentId, organizationId, credentialId, personId, madeBy, scopes } =
+  const { sessionId, secretHash, method, agentId, organizationId, credentialId, personId, connectionId } =
     session;
   await db.run(
     'console.insertSession',
     sql`insert into console_sessions
-          (session_id, secret_hash, method, agent_id, organization_id, credential_id, person_id, made_by, scopes,
-           created_at, last_used_at, expires_at)
-        select ${sessionId}, ${secretHash}, ${method}, agent_id, ${organizationId}, ${credentialId}, ${personId},
-          ${madeBy}, ${scopes}, greatest(${session.now}, tokens_ended_at + interval '1 millisecond'), ${session.now},
-          ${session.expiresAt}
-        from agents where agent_id = ${agentId}`,
+          (session_id, secret_hash, method, agent_id, organization_id, credential_id, person_id, connection_id, made_by,
+           scopes, created_at, last_used_at, expires_at)
+        values (${sessionId}, ${secretHash}, ${method}, ${agentId}, ${organizationId}, ${credentialId}, ${personId},
+          ${connectionId}, ${session.madeBy}, ${session.scopes},
+          greatest(${session.now}, (select tokens_ended_at + interval '1 millisecond' from agents
+                                    where agent_id = ${agentId})),
+          ${session.now}, ${session.expiresAt})`,
   );
 }
 
@@ -122,7 +129,7 @@ export async function touchSession(db: Queryable, sessionId: string, now: Date):
 export interface EndedSession {
   readonly sessionId: string;
   readonly method: SignInMethod;
-  readonly agentId: string;
+  readonly agentId: string | null;
   readonly organizationId: string;
   readonly person: StoredPerson | null;
 }
@@ -159,6 +166,7 @@ function belongsTo(owner: SessionOwner): Sql {
   if ('agentId' in owner) return sql`agent_id = ${owner.agentId}`;
   if ('organizationId' in owner) return sql`organization_id = ${owner.organizationId}`;
   if ('credentialId' in owner) return sql`credential_id = ${owner.credentialId}`;
+  if ('connectionId' in owner) return sql`connection_id = ${owner.connectionId}`;
   return sql`person_id = ${owner.personId}`;
 }
 

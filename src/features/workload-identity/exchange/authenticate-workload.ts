@@ -7,6 +7,7 @@
 
 import type { Actor } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
+import { failedChecks } from '../../../kernel/conditions/match.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
@@ -15,7 +16,7 @@ import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { AuthenticatedClient, ExternalClientAssertion, Issue, IssuedToken } from '../../tokens/grant.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
-import { checksOf, failedChecks } from '../policies/match.ts';
+import { checksOf } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
 import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';

@@ -4,6 +4,7 @@
  * policies of two organizations is refused: no organization can block or capture the workloads of another.
  */
 
+import { failedChecks } from '../../../kernel/conditions/match.ts';
 import { isUuid } from '../../../kernel/ids.ts';
 import {
   audiencesOf,
@@ -13,7 +14,7 @@ import {
 } from '../../../kernel/ports/external-tokens.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
-import { checksOf, failedChecks } from '../policies/match.ts';
+import { checksOf } from '../policies/match.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
 import { roundRobinKeySources } from './round-robin.ts';

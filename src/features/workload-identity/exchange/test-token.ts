@@ -1,12 +1,14 @@
 /** Dry run of a policy against a token: every check with its expected and actual value. Issues nothing, marks nothing as used. */
 
+import type { Check } from '../../../contract/conditions.ts';
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
+import { check } from '../../../kernel/conditions/match.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
-import { check, checksOf } from '../policies/match.ts';
+import { checksOf } from '../policies/match.ts';
 import { findPolicy } from '../policies/store.ts';
-import type { Check, PolicyResource, TrustPolicy, TrustTest } from '../schema.ts';
+import type { PolicyResource, TrustPolicy, TrustTest } from '../schema.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
 import { isUsed } from './store.ts';
 

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Condition, Provider, TrustPolicy } from '../schema.ts';
-import { claimAt, subjectForms, valuesOf } from './claims.ts';
-import { matchesGlob } from './glob.ts';
+import type { Condition } from '../../../contract/conditions.ts';
+import { claimAt } from '../../../kernel/conditions/claims.ts';
+import { matchesGlob } from '../../../kernel/conditions/glob.ts';
+import type { Provider, TrustPolicy } from '../schema.ts';
+import { subjectForms, valuesOf } from './claims.ts';
 import { policyKeysOf, subjectPrefixesOf } from './lookup-keys.ts';
 import { specificityProblem } from './specificity.ts';
 

@@ -1,6 +1,7 @@
 /** Presets of the known providers: their issuer, and the claims and subjects that identify a caller. */
+
+import { hasFixedFirstSegment, hasFixedPrefix } from '../../../kernel/conditions/glob.ts';
 import type { Provider } from '../schema.ts';
-import { hasFixedFirstSegment, hasFixedPrefix } from './glob.ts';
 
 export interface Preset {
   /** The default when a policy names none. */

@@ -2,9 +2,10 @@
  * Specificity of a trust policy: it must identify the caller by its subject or by a condition. A policy that is not specific
  * enough would admit every customer of the provider.
  */
-import type { Condition, Provider } from '../schema.ts';
-import { canonicalName, topLevelClaim } from './claims.ts';
-import { hasFixedFirstSegment, hasFixedPrefix, isGlob } from './glob.ts';
+import type { Condition } from '../../../contract/conditions.ts';
+import { canonicalName, topLevelClaim } from '../../../kernel/conditions/claims.ts';
+import { hasFixedFirstSegment, hasFixedPrefix, isGlob } from '../../../kernel/conditions/glob.ts';
+import type { Provider } from '../schema.ts';
 import { nonIdentifyingClaims, type Preset, presets } from './presets.ts';
 
 /** Why the policy does not identify the caller; undefined when it does. */

@@ -1,9 +1,10 @@
 /** Validates a trust policy beyond its schema, before it is stored. */
 
+import { valuesProblem } from '../../../kernel/conditions/match.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import { urlProblem } from '../../../kernel/url-problem.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
-import type { Condition, TrustPolicy } from '../schema.ts';
+import type { TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { entryProblems } from './resource-entries.ts';
 import { specificityProblem } from './specificity.ts';
@@ -48,15 +49,4 @@ function issuerProblem(
   if (new URL(issuer).href === new URL(ownIssuer).href) return 'is this instance itself';
   const allowed = providersOf(issuer) ?? [provider];
   return allowed.includes(provider) ? undefined : `belongs to the provider ${allowed.join(' or ')}`;
-}
-
-function valuesProblem({ operator, values = [] }: Condition): string | undefined {
-  switch (operator) {
-    case 'exists':
-      return values.length === 0 ? undefined : 'must be left out with the operator exists';
-    case 'equals':
-      return values.length === 1 ? undefined : 'must hold exactly one value with the operator equals';
-    default:
-      return values.length > 0 ? undefined : `must hold a value with the operator ${operator}`;
-  }
 }

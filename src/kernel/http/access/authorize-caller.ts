@@ -63,6 +63,13 @@ export function createAuthorizeCaller(
         'You are a viewer and cannot change anything: ask an admin of the organization for the role admin.',
     });
 
+  /** A member acts through no agent: only the routes of the console's own sessions are for members. */
+  const refuseMember = (caller: Caller, entry: RouteEntry | undefined) =>
+    refuse(caller, entry, {
+      reason: 'member',
+      message: 'You are a member: this needs the role admin or viewer of the organization.',
+    });
+
   const requirePolicy = async (
     { action, resource, foreign, scope }: Extract<Access, { kind: 'policy' }>,
     caller: Caller,
@@ -79,6 +86,8 @@ export function createAuthorizeCaller(
 
   return async (request, reply, context, entry, identity) => {
     const access: Access = entry?.access ?? { kind: 'open' };
+    if (identity.person?.role === 'member' && access.kind !== 'session')
+      await refuseMember(callerOf(identity, context), entry);
     const counted = entry?.quota === 'free' ? undefined : countCall(identity);
     if (counted) await counted;
     if (identity.person?.role === 'none' && mayChange(entry))
