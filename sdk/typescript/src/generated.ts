@@ -2,7 +2,7 @@
 
 export type A2aAgentCard = { name: string; description: string; supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string }[]; provider: { organization: string; url: string }; version: string; capabilities: { extensions: { uri: string; description: string; params: { did: string; identityProvider: string; organizationId: string; owner: string } }[] }; defaultInputModes: string[]; defaultOutputModes: string[]; skills: { id: string; name: string; description: string; tags: string[] }[]; signatures?: { protected: string; signature: string }[] | undefined };
 
-export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined };
+export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined };
 
 export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; createdAt: string; updatedAt: string };
 
@@ -57,6 +57,12 @@ export type ClientPolicy = { mode: "any" | "domains" | "approval" | "off"; domai
 export type ClientPolicyChange = { mode: "any" | "domains" | "approval" | "off"; domains?: string[] | undefined };
 
 export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
+
+export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; createdAt: string; updatedAt: string };
+
+export type ConnectionChange = { name?: string | undefined; clientId?: string | undefined; clientSecret?: string | undefined; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined; status?: "active" | "disabled" | undefined };
+
+export type ConnectionPage = { data: Connection[]; total: number; page: number; limit: number };
 
 export type ConsoleLink = { url: string; code: string; expiresAt: string };
 
@@ -138,6 +144,8 @@ export type NewAgent = { email: string; agentType: "screener" | "classifier" | "
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
+export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined };
+
 export type NewCredential = { expiresAt?: string | null | undefined; name?: string | null | undefined };
 
 export type NewDelegation = { delegateeId: string; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
@@ -150,7 +158,7 @@ export type NewMember = { agentId: string; role: "member" | "admin" };
 
 export type NewOrganization = { name: string; slug: string; planTier?: "free" | "pro" | "enterprise" | undefined; maxAgents?: number | undefined; maxTokensPerMonth?: number | undefined };
 
-export type NewPerson = { issuer: string; subject: string; name: string; role: "admin" | "viewer"; agentId: string };
+export type NewPerson = { issuer?: string | undefined; subject?: string | undefined; email?: string | undefined; connectionId?: string | undefined; name: string; role: "admin" | "viewer" | "member"; agentId?: string | null | undefined };
 
 export type NewPortal = { organization_id?: string | undefined };
 
@@ -194,9 +202,9 @@ export type PartnerToken = { token: string; audience?: string | undefined };
 
 export type PartnerTokenVerification = { valid: boolean; claims?: Record<string, unknown> | undefined; reason?: "too_large" | "malformed" | "type_not_allowed" | "algorithm_not_allowed" | "critical_header" | "own_token" | "unknown_issuer" | "keys_unavailable" | "unknown_key" | "bad_signature" | "missing_claim" | "expired" | "not_yet_valid" | "issued_in_future" | "audience_mismatch" | undefined };
 
-export type Person = { personId: string; organizationId: string; issuer: string; subject: string; name: string; role: "admin" | "viewer"; agentId: string; createdAt: string; updatedAt: string; lastSignInAt: string | null };
+export type Person = { personId: string; organizationId: string; issuer: string | null; subject: string | null; name: string; role: "admin" | "viewer" | "member"; agentId: string | null; email: string | null; connectionId: string | null; status: "active" | "suspended"; createdAt: string; updatedAt: string; lastSignInAt: string | null };
 
-export type PersonChange = { name?: string | undefined; role?: "admin" | "viewer" | undefined; agentId?: string | undefined };
+export type PersonChange = { name?: string | undefined; role?: "admin" | "viewer" | "member" | undefined; agentId?: string | null | undefined; status?: "active" | "suspended" | undefined };
 
 export type PersonPage = { data: Person[]; total: number; page: number; limit: number };
 
@@ -310,6 +318,7 @@ export interface Operations {
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
+  createConnection: { params: { orgId: string }; query: {  }; body: NewConnection; response: Connection };
   createConsoleLink: { params: {  }; query: {  }; body: undefined; response: ConsoleLink };
   createDelegation: { params: {  }; query: {  }; body: NewDelegation; response: CreatedDelegation };
   createListing: { params: {  }; query: {  }; body: NewListing; response: Listing };
@@ -320,6 +329,7 @@ export interface Operations {
   declineShare: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
   decommissionAgent: { params: { agentId: string }; query: {  }; body: undefined; response: undefined };
   deleteAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: undefined; response: undefined };
+  deleteConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: undefined; response: undefined };
   deleteListing: { params: { listingId: string }; query: {  }; body: undefined; response: undefined };
   deleteOrganization: { params: { orgId: string }; query: {  }; body: undefined; response: undefined };
   deleteResource: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
@@ -342,6 +352,7 @@ export interface Operations {
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
   getComplianceReport: { params: {  }; query: {  }; body: undefined; response: ComplianceReport };
+  getConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: undefined; response: Connection };
   getControls: { params: {  }; query: {  }; body: undefined; response: Soc2Controls };
   getDelegation: { params: { chainId: string }; query: {  }; body: undefined; response: DelegationWithLinks };
   getDid: { params: { agentId: string }; query: {  }; body: undefined; response: DidDocument };
@@ -373,6 +384,7 @@ export interface Operations {
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
+  listConnections: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ConnectionPage };
   listCredentials: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "revoked" | undefined }; body: undefined; response: CredentialPage };
   listDelegationDescendants: { params: { chainId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "expired" | "revoked" | undefined }; body: undefined; response: DelegationPage };
   listDelegations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; role?: "delegator" | "delegatee" | "any" | undefined; status?: "active" | "expired" | "revoked" | undefined; agentId?: string | undefined; subjectType?: "agent" | "person" | undefined; personId?: string | undefined; organizationId?: string | undefined }; body: undefined; response: DelegationPage };
@@ -380,7 +392,7 @@ export interface Operations {
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
-  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | undefined }; body: undefined; response: PersonPage };
+  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined }; body: undefined; response: PersonPage };
   listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };
@@ -422,6 +434,7 @@ export interface Operations {
   testWebhook: { params: { id: string }; query: {  }; body: undefined; response: WebhookDelivery };
   trustPartner: { params: {  }; query: {  }; body: NewFederationPartner; response: FederationPartner };
   updateAgent: { params: { agentId: string }; query: {  }; body: AgentChange; response: Agent };
+  updateConnection: { params: { orgId: string; connectionId: string }; query: {  }; body: ConnectionChange; response: Connection };
   updateListing: { params: { listingId: string }; query: {  }; body: ListingChange; response: Listing };
   updateMember: { params: { orgId: string; agentId: string }; query: {  }; body: MemberChange; response: Membership };
   updateOrganization: { params: { orgId: string }; query: {  }; body: OrganizationChange; response: Organization };
@@ -459,6 +472,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
+  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
   createConsoleLink: { method: 'POST', path: '/api/v1/console/links', scopes: [] },
   createDelegation: { method: 'POST', path: '/api/v1/delegations', scopes: [], idempotencyKey: true },
   createListing: { method: 'POST', path: '/api/v1/marketplace/listings', scopes: ["agents:write"] },
@@ -469,6 +483,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}', scopes: [] },
   decommissionAgent: { method: 'DELETE', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
   deleteAgentGrant: { method: 'DELETE', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
+  deleteConnection: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   deleteListing: { method: 'DELETE', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
   deleteOrganization: { method: 'DELETE', path: '/api/v1/organizations/{orgId}', scopes: [] },
   deleteResource: { method: 'DELETE', path: '/api/v1/resources/{resourceId}', scopes: ["resources:write"] },
@@ -491,6 +506,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
   getComplianceReport: { method: 'GET', path: '/api/v1/compliance/report', scopes: [] },
+  getConnection: { method: 'GET', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   getControls: { method: 'GET', path: '/api/v1/compliance/controls' },
   getDelegation: { method: 'GET', path: '/api/v1/delegations/{chainId}', scopes: [] },
   getDid: { method: 'GET', path: '/api/v1/agents/{agentId}/did' },
@@ -522,6 +538,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },
+  listConnections: { method: 'GET', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
   listCredentials: { method: 'GET', path: '/api/v1/agents/{agentId}/credentials', scopes: ["agents:read"] },
   listDelegationDescendants: { method: 'GET', path: '/api/v1/delegations/{chainId}/descendants', scopes: [] },
   listDelegations: { method: 'GET', path: '/api/v1/delegations', scopes: [] },
@@ -571,6 +588,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   testWebhook: { method: 'POST', path: '/api/v1/webhooks/{id}/test', scopes: ["webhooks:write"] },
   trustPartner: { method: 'POST', path: '/api/v1/federation/trust', scopes: [] },
   updateAgent: { method: 'PATCH', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
+  updateConnection: { method: 'PATCH', path: '/api/v1/organizations/{orgId}/connections/{connectionId}', scopes: [] },
   updateListing: { method: 'PATCH', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
   updateMember: { method: 'PATCH', path: '/api/v1/organizations/{orgId}/members/{agentId}', scopes: [] },
   updateOrganization: { method: 'PATCH', path: '/api/v1/organizations/{orgId}', scopes: [] },
