@@ -6,6 +6,7 @@ import { auditPage } from './audit/page.ts';
 import { compliancePage } from './compliance/page.ts';
 import { delegationsPage } from './delegations/page.ts';
 import { marketplacePage } from './marketplace/page.ts';
+import { myAgentsPage } from './my-agents/page.ts';
 import { organizationPage, organizationsPage } from './organization/page.ts';
 import { overviewPage } from './overview/page.ts';
 import { settingsPage } from './settings/page.ts';
@@ -28,6 +29,7 @@ export const pages: readonly LoadablePage[] = [
     ...marketplacePage,
     load: async () => (await import('./marketplace/MarketplacePage.tsx')).MarketplacePage,
   },
+  { ...myAgentsPage, load: async () => (await import('./my-agents/MyAgentsPage.tsx')).MyAgentsPage },
   {
     ...organizationPage,
     load: async () => (await import('./organization/OrganizationPage.tsx')).OrganizationPage,

@@ -10,6 +10,7 @@ import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
+import { PartyName } from '../../components/PartyName.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
@@ -17,6 +18,14 @@ import classes from './DelegationDetail.module.css';
 import { RevokeDelegation } from './RevokeDelegation.tsx';
 
 type Link = DelegationWithLinks['chain'][number];
+
+const originWords: Readonly<Record<Link['origin'], string>> = {
+  api: 'a request of the delegator',
+  consent: 'consent of the person',
+  approval: 'approval of the person',
+  assertion: "an assertion of the person's provider",
+  console: 'the person, in this console',
+};
 
 interface DelegationDetailProps {
   readonly chainId: string;
@@ -43,7 +52,8 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
       <Facts
         facts={{
           Status: <StatusBadge status={data.status} />,
-          'On behalf of': <AgentName agentId={data.subjectId} />,
+          'On behalf of': <PartyName type={data.subjectType} id={data.subjectId} />,
+          'Began by': originWords[data.origin],
           'Effective now':
             data.effectiveScopes.length > 0 ? (
               <Scopes scopes={data.effectiveScopes} shown={20} />
@@ -96,7 +106,7 @@ function ChainLink({ link, isShown, onSelect }: ChainLinkProps) {
   return (
     <div className={classes.link} aria-current={isShown || undefined}>
       <div className={classes.agents}>
-        <AgentName agentId={link.delegatorId} />
+        <PartyName type={link.delegatorType} id={link.delegatorId} />
         <Icon name="forward" size={12} />
         <AgentName agentId={link.delegateeId} />
       </div>

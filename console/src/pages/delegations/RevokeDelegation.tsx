@@ -7,11 +7,12 @@ import { ErrorState } from '../../components/ErrorState.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { offlineVerificationNote } from '../../components/offline-verification.ts';
+import { PartyName } from '../../components/PartyName.tsx';
 import { useGraphRefresh } from './use-graph.ts';
 
 interface RevokeDelegationProps extends DialogProps {
   readonly chainId: string;
-  readonly link: Pick<DelegationChain, 'delegatorId' | 'delegateeId'>;
+  readonly link: Pick<DelegationChain, 'delegatorType' | 'delegatorId' | 'delegateeId'>;
 }
 
 const shown = 10;
@@ -39,7 +40,7 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
       ready={below.data !== undefined}
     >
       <Text size="sm">
-        From <AgentName agentId={link.delegatorId} link={false} /> to{' '}
+        From <PartyName type={link.delegatorType} id={link.delegatorId} link={false} /> to{' '}
         <AgentName agentId={link.delegateeId} link={false} />.
       </Text>
       <Text size="sm" my="xs">
