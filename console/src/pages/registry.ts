@@ -7,7 +7,7 @@ import { compliancePage } from './compliance/page.ts';
 import { delegationsPage } from './delegations/page.ts';
 import { marketplacePage } from './marketplace/page.ts';
 import { myAgentsPage } from './my-agents/page.ts';
-import { organizationPage, organizationsPage } from './organization/page.ts';
+import { connectionTestPage, organizationPage, organizationsPage } from './organization/page.ts';
 import { overviewPage } from './overview/page.ts';
 import { settingsPage } from './settings/page.ts';
 import { trustPage } from './trust/page.ts';
@@ -30,6 +30,11 @@ export const pages: readonly LoadablePage[] = [
     load: async () => (await import('./marketplace/MarketplacePage.tsx')).MarketplacePage,
   },
   { ...myAgentsPage, load: async () => (await import('./my-agents/MyAgentsPage.tsx')).MyAgentsPage },
+  {
+    ...connectionTestPage,
+    load: async () =>
+      (await import('./organization/connections/ConnectionTestPage.tsx')).ConnectionTestPage,
+  },
   {
     ...organizationPage,
     load: async () => (await import('./organization/OrganizationPage.tsx')).OrganizationPage,

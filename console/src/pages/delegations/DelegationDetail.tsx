@@ -12,10 +12,11 @@ import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PartyName } from '../../components/PartyName.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { RevokeDelegation } from '../../components/RevokeDelegation.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import classes from './DelegationDetail.module.css';
-import { RevokeDelegation } from './RevokeDelegation.tsx';
+import { useGraphRefresh } from './use-graph.ts';
 
 type Link = DelegationWithLinks['chain'][number];
 
@@ -36,6 +37,7 @@ interface DelegationDetailProps {
 export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
   const session = useSession();
   const [revoking, setRevoking] = useState(false);
+  const refreshGraph = useGraphRefresh();
   const { data, error, isPending, refetch } = useApi('getDelegation', { params: { chainId } });
   if (isPending) return <LoadingState label="Loading the delegation" />;
   if (!data)
@@ -91,7 +93,13 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
         </Timeline>
       </section>
       <PassedOn chainId={chainId} onSelect={onSelect} />
-      <RevokeDelegation chainId={chainId} link={data} opened={revoking} onClose={() => setRevoking(false)} />
+      <RevokeDelegation
+        chainId={chainId}
+        link={data}
+        opened={revoking}
+        onClose={() => setRevoking(false)}
+        onDone={refreshGraph}
+      />
     </Stack>
   );
 }

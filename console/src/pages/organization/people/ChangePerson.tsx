@@ -7,31 +7,35 @@ import { personRoles, RoleField } from '../RoleField.tsx';
 
 interface Values extends Record<string, unknown> {
   name: string;
-  role: 'admin' | 'viewer';
+  role: Person['role'];
+  /** Empty for a member, who acts through no agent. */
   agentId: string;
 }
 
 export function ChangePerson({ person, opened, onClose }: DialogProps & { readonly person: Person }) {
   const { organizationId, personId, name, role, agentId } = person;
   /** Only the changed fields: a role or agent that stays needs no right to give it. */
-  const inputOf = (values: Values) => ({
-    params: { orgId: organizationId, personId },
-    body: {
-      ...(values.name !== name && { name: values.name }),
-      ...(values.role !== role && { role: values.role }),
-      ...(values.agentId !== agentId && { agentId: values.agentId }),
-    },
-  });
+  const inputOf = (values: Values) => {
+    const wanted = values.role === 'member' ? null : values.agentId;
+    return {
+      params: { orgId: organizationId, personId },
+      body: {
+        ...(values.name !== name && { name: values.name }),
+        ...(values.role !== role && { role: values.role }),
+        ...(wanted !== agentId && { agentId: wanted }),
+      },
+    };
+  };
   return (
     <FormDialog
       opened={opened}
       onClose={onClose}
       title="Change a person"
       submitLabel="Save changes"
-      initialValues={{ name, role, agentId }}
+      initialValues={{ name, role, agentId: agentId ?? '' } as Values}
       validate={(values) => ({
         ...(values.name.trim() === '' && { name: 'Enter a name' }),
-        ...(values.agentId === '' && { agentId: 'Choose an agent' }),
+        ...(values.role !== 'member' && values.agentId === '' && { agentId: 'Choose an agent' }),
       })}
       operation="updatePerson"
       inputOf={inputOf}
@@ -42,13 +46,15 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
         <>
           <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
           <RoleField roles={personRoles} {...form.getInputProps('role')} />
-          <AgentSelect
-            organizationId={organizationId}
-            required
-            label="Acts through"
-            description="The person has the scopes of this agent. You need all of them yourself."
-            {...form.getInputProps('agentId')}
-          />
+          {form.values.role !== 'member' && (
+            <AgentSelect
+              organizationId={organizationId}
+              required
+              label="Acts through"
+              description="The person has the scopes of this agent. You need all of them yourself."
+              {...form.getInputProps('agentId')}
+            />
+          )}
           <Text size="sm" c="dimmed">
             Another role or agent ends the sessions of this person: they sign in again.
           </Text>
