@@ -79,7 +79,10 @@ export async function createApp({
   });
   const registry: Registry = createRegistry(base, events);
   const reports: BillingAndReports = createBillingAndReports(base, events, registry);
-  const issuance: Issuance = createIssuance(base, events, registry, reports);
+  const issuance: Issuance = createIssuance(base, events, registry, reports, {
+    // Each needs the other: the sign-in of a person goes on with an authorization request, which asks for the person's session.
+    authenticateSession: (...request) => webConsole.authenticateSession(...request),
+  });
   const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
@@ -87,7 +90,7 @@ export async function createApp({
     registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
     reports;
-  const { tokens, delegations, workloads, access, federation, discovery } = issuance;
+  const { tokens, authorization, delegations, workloads, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
     kv,
@@ -109,6 +112,7 @@ export async function createApp({
     reference,
     discovery,
     tokens,
+    authorization,
     delegations,
     agents,
     credentials,
@@ -182,6 +186,7 @@ export async function createApp({
     billing,
     deliveries,
     webConsole,
+    authorization,
     encryption,
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {

@@ -161,6 +161,9 @@ function problemOf(error: unknown, otherwise: ProviderReason, library?: Library)
       `the token endpoint answered ${error.error}`,
       { cause: error },
     );
+  // The provider does not know our client, or its secret.
+  if (library && error instanceof library.WWWAuthenticateChallengeError)
+    return new ProviderProblem('unavailable', 'the token endpoint refused the client', { cause: error });
   const outbound = [error, cause].find((item) => item instanceof OutboundProblem);
   if (outbound)
     return new ProviderProblem('unavailable', (outbound as OutboundProblem).detail, { cause: error });

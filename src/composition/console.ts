@@ -15,7 +15,7 @@ export function openConsole(
   base: Foundations,
   { ledger, recordRefusal }: Events,
   { organizations, credentials, people, connections, requirePermission }: Registry,
-  { tokens }: Issuance,
+  { tokens, authorization }: Issuance,
   folder = build,
 ): Console {
   const { config, log, clock, ids, db, provider } = base;
@@ -31,8 +31,8 @@ export function openConsole(
     people,
     connections,
     requirePermission,
-    continueRequest: async ({ requestId }) => `/console/authorize/${requestId}`,
-    hasRequest: async () => false,
+    continueRequest: authorization.continueRequest,
+    hasRequest: authorization.hasRequest,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

@@ -4,6 +4,7 @@
  */
 import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
 import { createAccess } from '../features/access/feature.ts';
+import { createAuthorization } from '../features/authorization/feature.ts';
 import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
@@ -18,6 +19,7 @@ import {
 } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
+import type { SessionDeps } from '../kernel/http/access/session-requests.ts';
 import type { BillingAndReports } from './billing-and-reports.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
@@ -34,8 +36,9 @@ export function createIssuance(
   events: Events,
   registry: Registry,
   { tiers }: BillingAndReports,
+  { authenticateSession }: Pick<SessionDeps, 'authenticateSession'>,
 ) {
-  const { config, clock, metrics, ids, db, signer, externalTokens } = base;
+  const { config, log, clock, metrics, ids, db, signer, externalTokens } = base;
   const { ledger, recordRefusal, statuses, usage } = events;
   const { organizations, agents, credentials, refuseImpersonation } = registry;
   const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
@@ -62,7 +65,19 @@ export function createIssuance(
     findPolicyPower,
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
   });
-  const grants = [delegations.grant];
+  const authorization = createAuthorization({
+    ...shared,
+    log,
+    authenticateSession,
+    hasInstanceProvider: base.provider !== undefined,
+    clients: registry.clients.access,
+    consents: delegations.consents,
+    people: registry.people,
+    connections: registry.connections,
+    findLendingTarget: resources.findLendingTarget,
+    findClientAgent: agents.findClientAgent,
+  });
+  const grants = [delegations.grant, ...authorization.grants];
   const tokens: Tokens = createTokens({
     ...exchanging,
     ...resources,
@@ -71,6 +86,7 @@ export function createIssuance(
     statuses,
     isAdmin,
     grants,
+    revokeRefreshToken: authorization.revokeRefreshToken,
     resourceIdentifiers: config.resourceIdentifiers,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
@@ -123,7 +139,7 @@ export function createIssuance(
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
-  return { tokens, delegations, workloads, access, federation, discovery };
+  return { tokens, authorization, delegations, workloads, access, federation, discovery };
 }
 
 export type Issuance = ReturnType<typeof createIssuance>;

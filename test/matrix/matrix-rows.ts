@@ -23,6 +23,10 @@ export interface Target {
   readonly personId: string;
   /** A sign-in of that person at the OpenID provider that waits for the choice of an organization, as a header `Cookie`. */
   readonly signInCookie: string;
+  /** A connection of that organization whose provider does not answer. */
+  readonly connectionId: string;
+  /** A session of an admin of that organization, and a finished test of the connection, as a header `Cookie`. */
+  readonly testerCookie: string;
   /** An event of that agent. */
   readonly eventId: string;
   /** A federation partner of the instance. */
@@ -214,7 +218,7 @@ const operatorOnly = (success: string) =>
     ...withoutRole,
   });
 
-const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
+export const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
   behindToken({
     wrongScope: '403 FORBIDDEN',
     otherOrganization: foreign,
@@ -268,6 +272,8 @@ const validExchange = ({ agentId, outsideToken }: Target): TestRequest => ({
 export const showsForeign: Readonly<Record<string, string>> = {
   getSession: 'the holder of a cookie already knows that its session exists',
   createCommandLineCode: 'the holder of a cookie already knows that its session exists',
+  startConnectionTest: 'the holder of a cookie already knows that its session exists',
+  getConnectionTest: 'the holder of a cookie already knows that its session exists',
   revokeToken: 'the holder of a token already knows that it exists',
   scaffoldAgent: 'the interface itself says FORBIDDEN for an agent of another organization',
 };
@@ -282,6 +288,7 @@ export const changesNothing: Readonly<Record<string, string>> = {
   createConsoleLink: 'a link lasts a minute and opens nothing by itself; the session has the event',
   verifyResource: 'this resource is verified; verification.test.ts has the event',
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
+  startConnectionTest: 'begins a sign-in that ends without a session',
 };
 
 /** Changes of its own agent that a workload may make, with the reason. The others would give the agent power, or speak for it. */
@@ -679,8 +686,67 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofOrganizationAdmins('204'),
   },
+  createConnection: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/organizations/${organizationId}/connections`,
+      payload: {
+        name: 'Login',
+        issuer: 'https://login.example.com',
+        clientId: randomUUID(),
+        clientSecret: 'a secret',
+      },
+    }),
+    answers: ofOrganizationAdmins('201'),
+  },
+  listConnections: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/organizations/${organizationId}/connections`,
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  getConnection: {
+    request: ({ organizationId, connectionId }) => ({
+      method: 'GET',
+      url: `${api}/organizations/${organizationId}/connections/${connectionId}`,
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  updateConnection: {
+    request: ({ organizationId, connectionId }) => ({
+      method: 'PATCH',
+      url: `${api}/organizations/${organizationId}/connections/${connectionId}`,
+      payload: { status: 'disabled' },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  deleteConnection: {
+    request: ({ organizationId, connectionId }) => ({
+      method: 'DELETE',
+      url: `${api}/organizations/${organizationId}/connections/${connectionId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
 
   // A Bearer token means nothing to these routes.
+  startConnectionTest: {
+    request: ({ connectionId, testerCookie: cookie }) => ({
+      method: 'POST',
+      url: '/console/api/connection-tests',
+      payload: { connectionId },
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('201'),
+  },
+  getConnectionTest: {
+    request: ({ testerCookie: cookie }) => ({
+      method: 'GET',
+      url: '/console/api/connection-tests/latest',
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
   signInOptions: {
     request: () => ({ method: 'GET', url: '/console/api/sign-in-options' }),
     answers: sameForAll('200'),

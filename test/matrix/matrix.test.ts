@@ -103,6 +103,8 @@ describe('permission matrix of operations and principals', () => {
         sessionCookie: 'countersign=invented',
         outsiderId: randomUUID(),
         personId: randomUUID(),
+        connectionId: randomUUID(),
+        testerCookie: 'countersign=invented',
         signInCookie: 'countersign-sign-in=invented',
         eventId: t.app.ids.uuidV7(t.clock.now()),
         partnerId: randomUUID(),

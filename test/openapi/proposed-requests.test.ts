@@ -97,6 +97,7 @@ const gives: Readonly<Record<string, Gives>> = {
   }),
   rotateCredential: ({ clientSecret }) => ({ client_secret: clientSecret }),
   invitePerson: ({ personId }) => ({ personId }),
+  createConnection: ({ connectionId }) => ({ connectionId }),
   createResource: ({ resourceId }) => ({ resourceId }),
   createDelegation: ({ chainId, delegationToken }) => ({ chainId, delegationToken }),
   createWebhook: ({ id }) => ({ webhookId: id }),

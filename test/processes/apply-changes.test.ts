@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import { listen } from '../support/clients/listening.ts';
-import { startOfMinute } from '../support/harness.ts';
+import { execute, startOfMinute } from '../support/harness.ts';
 import { freePort } from '../support/programs.ts';
 import { agentText, everyScope, startApplyServer } from '../support/scenarios/apply.ts';
 
@@ -101,6 +101,27 @@ trustPolicies:
     assert.match(rest.stdout, /^- webhook W \(https:\/\/hooks\.example\.com\/…\)/m);
     assert.doesNotMatch(rest.output, /secret-path/);
     assert.match(rest.stdout, /^2 to delete\.$/m, 'not the grant of a decommissioned agent');
+  });
+
+  it('manages redirect URIs, and leaves agents of clients with a metadata document alone, as export does', async () => {
+    const { client, organizationId } = await newClient('redirected', everyScope, 'admin');
+    const text = (uri: string) =>
+      `version: 1\nagents:${agentText('app@redirected.example', `    publicClient: true\n    redirectUris: [${uri}]\n`)}${agentText('came@redirected.example')}`;
+    const apply = (file: string, ...options: string[]) =>
+      countersign(['apply', '-f', fileWith(file), '--yes', ...options], { client });
+    assert.equal((await apply(text('https://app.example.com/a'))).code, 0);
+    await execute(server.env.DATABASE_URL, 'update agents set client_uri = $1 where email = $2', [
+      'https://came.example/client.json',
+      'came@redirected.example',
+    ]);
+    const only = text('https://app.example.com/b').replace(agentText('came@redirected.example'), '');
+    const changed = await apply(only, '--prune');
+    assert.match(changed.stdout, /^1 to change\.$/m, changed.output);
+    const app = await agentBy('app@redirected.example');
+    assert.deepEqual([app.redirectUris, app.publicClient], [['https://app.example.com/b'], true]);
+    const exported = await countersign(['export', '--organization', organizationId]);
+    assert.match(exported.stdout, /https:\/\/app\.example\.com\/b/);
+    assert.doesNotMatch(exported.stdout, /came@redirected/);
   });
 
   it('never ends an operator, and ends an organization only by its own entry', async () => {

@@ -295,6 +295,30 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { personId, signInCookie: `countersign-sign-in=${secret}` };
   };
 
+  /** The provider's port refuses connections. */
+  const makeConnection = async (organizationId: string) => {
+    const { connectionId } = await asOperator('POST', `/organizations/${organizationId}/connections`, {
+      name: 'Login',
+      issuer: 'http://127.0.0.1:9',
+      clientId: randomUUID(),
+      clientSecret: 'a secret',
+    });
+    const testerId = await makeAgent(organizationId, []);
+    await asOperator('POST', `/organizations/${organizationId}/members`, {
+      agentId: testerId,
+      role: 'admin',
+    });
+    const { clientSecret } = await asOperator('POST', `/agents/${testerId}/credentials`);
+    const { sessionCookie } = await signIn(testerId, clientSecret);
+    const secret = randomBytes(32).toString('base64url');
+    await t.sql(
+      `insert into provider_sign_ins (sign_in_hash, return_to, expires_at, answered_at, connection_id, tester_id, claims)
+       values (sha256(convert_to($1, 'UTF8')), '/console', now() + interval '1 day', now(), $2, $3, '{}')`,
+      [secret, connectionId, testerId],
+    );
+    return { connectionId, testerCookie: `${sessionCookie}; countersign-sign-in=${secret}` };
+  };
+
   const findEvent = async (agentId: string) => {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     return { eventId: data[0].eventId };
@@ -312,6 +336,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return {
       ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
       ...(needs('personId', 'signInCookie') && (await makePerson(organizationId, agentId))),
+      ...(needs('connectionId', 'testerCookie') && (await makeConnection(organizationId))),
       ...(needs('sessionCookie') && (await signIn(agentId, clientSecret))),
       ...(needs('eventId') && (await findEvent(agentId))),
       ...(needs('outsiderId', 'chainId', 'delegationToken') && (await makeDelegation(organizationId, token))),

@@ -28,14 +28,17 @@ export interface ProviderReturn {
 export function providerReturn(): ProviderReturn {
   if (location.pathname !== signInPath) return { choose: false };
   const query = new URLSearchParams(location.search);
-  // Anyone can make an address: it chooses among our own sentences, and says nothing itself.
-  const [error, requestId] = [query.get('error') ?? '', query.get('requestId') ?? ''];
   return {
-    error: isProviderError(error) ? error : undefined,
-    requestId: uuid.test(requestId) ? requestId : undefined,
+    ...providerProblem(query.get('error') ?? '', query.get('requestId') ?? ''),
     choose: query.get('choose') === 'organization',
   };
 }
+
+/** Anyone can make an address: it chooses among our own sentences, and says nothing itself. */
+export const providerProblem = (error = '', requestId = '') => ({
+  error: isProviderError(error) ? error : undefined,
+  requestId: uuid.test(requestId) ? requestId : undefined,
+});
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -46,6 +49,10 @@ export const providerErrors = {
   invalid_answer: 'The answer of the OpenID provider could not be verified. Begin again.',
   sign_in_expired: 'The sign-in took too long, or was used already. Begin again.',
   not_invited: 'You were not invited to an organization of this instance.',
+  connection_unavailable: 'The organization does not accept sign-ins through this provider now.',
+  conditions_not_met: 'Your account does not meet the conditions of the organization. Ask an administrator.',
+  person_suspended: 'An administrator has suspended your access.',
+  people_limit: 'The organization has the most people it can have. Ask an administrator.',
 } as const;
 type ProviderError = keyof typeof providerErrors;
 

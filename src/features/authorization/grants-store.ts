@@ -11,27 +11,33 @@ interface Granted {
   readonly scopes: readonly string[];
 }
 
-export interface StoredCode extends Granted {
+interface Locked {
+  /** Of a client that came by a document. */
+  readonly clientUri: string | null;
+  readonly usedAt: string | null;
+}
+
+export interface StoredCode extends Granted, Locked {
   readonly redirectUri: string;
   /** The authorization request named it, so the token request must repeat it. */
   readonly redirectUriNamed: boolean;
   readonly codeChallenge: string;
   readonly expiresAt: string;
-  readonly usedAt: string | null;
 }
 
-export interface StoredRefreshToken extends Granted {
-  readonly usedAt: string | null;
+export interface StoredRefreshToken extends Granted, Locked {
   /** See refresh-successor.ts. */
   readonly successor: Buffer | null;
 }
 
-const granted = sql`chain_id as "chainId", agent_id as "agentId", resource, scopes`;
+/** With the agent `a`. */
+const locked = sql`g.chain_id as "chainId", g.agent_id as "agentId", g.resource, g.scopes, g.used_at as "usedAt",
+  a.client_uri as "clientUri"`;
 
 export async function insertCode(
   tx: Queryable,
   codeHash: Buffer,
-  code: Omit<StoredCode, 'usedAt'>,
+  code: Omit<StoredCode, keyof Locked>,
 ): Promise<void> {
   await tx.run(
     'authorization.insertCode',
@@ -46,9 +52,9 @@ export async function insertCode(
 export const lockCode = (tx: Queryable, codeHash: Buffer): Promise<StoredCode | undefined> =>
   tx.maybe(
     'authorization.lockCode',
-    sql`select ${granted}, redirect_uri as "redirectUri", redirect_uri_named as "redirectUriNamed",
-          code_challenge as "codeChallenge", expires_at as "expiresAt", used_at as "usedAt"
-        from authorization_codes where code_hash = ${codeHash} for update`,
+    sql`select ${locked}, g.redirect_uri as "redirectUri", g.redirect_uri_named as "redirectUriNamed",
+          g.code_challenge as "codeChallenge", g.expires_at as "expiresAt"
+        from authorization_codes g join agents a using (agent_id) where g.code_hash = ${codeHash} for update of g`,
   );
 
 export async function markCodeUsed(tx: Queryable, codeHash: Buffer, now: Date): Promise<void> {
@@ -71,14 +77,11 @@ export async function insertRefreshToken(
   );
 }
 
-export const lockRefreshToken = (
-  tx: Queryable,
-  tokenHash: Buffer,
-): Promise<StoredRefreshToken | undefined> =>
+export const lockRefreshToken = (tx: Queryable, tokenHash: Buffer): Promise<StoredRefreshToken | undefined> =>
   tx.maybe(
     'authorization.lockRefreshToken',
-    sql`select ${granted}, used_at as "usedAt", successor
-        from refresh_tokens where token_hash = ${tokenHash} for update`,
+    sql`select ${locked}, g.successor
+        from refresh_tokens g join agents a using (agent_id) where g.token_hash = ${tokenHash} for update of g`,
   );
 
 export async function markRefreshTokenUsed(

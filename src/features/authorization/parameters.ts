@@ -39,7 +39,8 @@ const isRepeated = (parameters: Parameters, name: string): boolean =>
 function readTrusted(parameters: Parameters, name: 'client_id' | 'redirect_uri'): string | undefined {
   if (isRepeated(parameters, name)) throw new UnusableRequest(`${name} is given more than once.`);
   const value = read(parameters, name);
-  if (value !== undefined && value.length > maxLengths[name]) throw new UnusableRequest(`${name} is too long.`);
+  if (value !== undefined && value.length > maxLengths[name])
+    throw new UnusableRequest(`${name} is too long.`);
   return value;
 }
 
@@ -61,7 +62,9 @@ export const readState = (parameters: Parameters): string | null => {
 
 /** AuthorizationError for the first problem. */
 export function readRequest(parameters: Parameters, issuer: string): RequestedAuthorization {
-  const repeated = Object.keys(parameters).find((name) => name !== 'resource' && isRepeated(parameters, name));
+  const repeated = Object.keys(parameters).find(
+    (name) => name !== 'resource' && isRepeated(parameters, name),
+  );
   if (repeated !== undefined) refuse('invalid_request', `${nameOf(repeated)} is given more than once`);
   const value = (name: string) => read(parameters, name);
   requireCode(value('response_type'), value('response_mode'));

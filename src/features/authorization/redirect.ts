@@ -1,6 +1,5 @@
 /** Addresses that the browser goes back to: the client's redirect URI with the answer. */
 
-import { isLoopback } from '../../kernel/audience.ts';
 import type { AuthorizationError } from './authorization-error.ts';
 
 interface Back {
@@ -22,6 +21,3 @@ export const errorAddress = (back: Back, { code, message }: AuthorizationError, 
 
 /** Without the port. */
 export const hostOf = (uri: string): string => new URL(uri).hostname;
-
-/** Any program on the person's computer may listen there. */
-export const isLoopbackUri = (uri: string): boolean => isLoopback(uri);

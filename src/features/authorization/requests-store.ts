@@ -1,9 +1,8 @@
-/** Writes `authorization_requests`; reads slugs and names of organizations, and the agents of clients that came by a document. */
+/** Writes `authorization_requests`; reads slugs and names of organizations. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { isUuid } from '../../kernel/ids.ts';
-import type { Agent } from '../agents/schema.ts';
-import type { DocumentClient } from './deps.ts';
+import type { ClientDocument } from '../clients/document.ts';
 import type { Prompt } from './parameters.ts';
 
 export interface AuthorizationRequest {
@@ -14,7 +13,7 @@ export interface AuthorizationRequest {
   readonly clientAgentId: string | null;
   /** Of a client that came by a document. */
   readonly clientUri: string | null;
-  readonly clientDocument: DocumentClient | null;
+  readonly clientDocument: ClientDocument | null;
   readonly redirectUri: string;
   readonly redirectUriNamed: boolean;
   readonly codeChallenge: string;
@@ -123,24 +122,9 @@ interface FoundOrganization {
 }
 
 /** An active organization, by its slug or id. */
-export const findOrganization = (
-  db: Queryable,
-  slugOrId: string,
-): Promise<FoundOrganization | undefined> =>
+export const findOrganization = (db: Queryable, slugOrId: string): Promise<FoundOrganization | undefined> =>
   db.maybe(
     'authorization.findOrganization',
     sql`select organization_id as "organizationId", name from organizations
         where status = 'active' and ${isUuid(slugOrId) ? sql`organization_id = ${slugOrId}` : sql`slug = ${slugOrId}`}`,
-  );
-
-/** The agent of a client that came by a document, if the organization has one. */
-export const findClientAgent = (
-  db: Queryable,
-  organizationId: string,
-  clientUri: string,
-): Promise<Pick<Agent, 'agentId' | 'status'> | undefined> =>
-  db.maybe(
-    'authorization.findClientAgent',
-    sql`select agent_id as "agentId", status from agents
-        where organization_id = ${organizationId} and client_uri = ${clientUri}`,
   );

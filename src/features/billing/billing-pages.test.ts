@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createBillingClient } from '../../../test/support/scenarios/billing.ts';
-import { escapeHtml } from './pages.ts';
+import { escapeHtml } from '../../kernel/http/responses/html-page.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
 const { createOrganization, checkout, page, confirm, tier, auditEvents, asOperator } =

@@ -1,57 +1,9 @@
-/** HTML pages without scripts. Every value is escaped, and the content security policy allows only their own style. */
-import { createHash } from 'node:crypto';
+/** The pages of the embedded provider, and the return page of a payment provider. */
+import { facts, htmlPage } from '../../kernel/http/responses/html-page.ts';
 import type { Subscription } from './schema.ts';
 
-const style = `
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem; color: #1c2430; background: #fff; }
-h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; }
-dt { color: #566072; }
-dd { margin: 0; overflow-wrap: anywhere; }
-button { font: inherit; padding: .5rem 1.25rem; border: 0; border-radius: .375rem; color: #fff; background: #1f4fa3; cursor: pointer; }
-button:focus-visible { outline: 3px solid #f0a500; outline-offset: 2px; }
-`;
-
-const styleHash = createHash('sha256').update(style).digest('base64');
-
-export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
-
-const page = (title: string, body: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-${body}
-</main>
-</body>
-</html>
-`;
-
-const facts = (pairs: Record<string, string>) =>
-  `<dl>\n${Object.entries(pairs)
-    .map(([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`)
-    .join('\n')}\n</dl>`;
-
 export const checkoutPage = (order: { name: string; from: string; to: string; expiresAt: string }) =>
-  page(
+  htmlPage(
     `Confirm the ${order.to} plan`,
     `${facts({ Organization: order.name, 'Plan now': order.from, 'New plan': order.to, 'Open until': order.expiresAt })}
 <p>This instance uses the embedded billing provider: no payment is taken.</p>
@@ -59,13 +11,13 @@ export const checkoutPage = (order: { name: string; from: string; to: string; ex
   );
 
 export const confirmedPage = (order: { name: string; to: string }) =>
-  page(
+  htmlPage(
     'The order is confirmed',
     `${facts({ Organization: order.name, Plan: order.to })}\n<p>You can close this page.</p>`,
   );
 
 export const portalPage = (name: string, subscription: Subscription) =>
-  page(
+  htmlPage(
     'Subscription',
     `${facts({
       Organization: name,
@@ -80,7 +32,7 @@ subscription, call <code>DELETE /api/v1/billing/subscription</code>.</p>`,
   );
 
 /** The return page of a payment provider. It changes nothing. */
-export const returnPage = page(
+export const returnPage = htmlPage(
   'You can close this page',
   '<p>The plan changes as soon as the payment provider confirms the payment.</p>',
 );

@@ -1,7 +1,8 @@
 import Type from '../../contract/json-schema.ts';
+import { pagePolicy } from '../../kernel/http/responses/html-page.ts';
 import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import type { EmbeddedPages } from './embedded-pages.ts';
-import { pagePolicy, returnPage } from './pages.ts';
+import { returnPage } from './pages.ts';
 import {
   Checkout,
   Confirmation,

@@ -37,7 +37,7 @@ const namePattern = new RegExp(nameText(maxNameLength).pattern, 'u');
 /** Without characters that could make the name look like another one; cut. */
 function nameOf(text: unknown): string {
   if (typeof text !== 'string') return refuse('has no client_name');
-  const cleaned = text.replace(imitatingText, ' ').trim();
+  const cleaned = text.toWellFormed().replace(imitatingText, ' ').trim();
   const name = Array.from(cleaned).slice(0, maxNameLength).join('').trim();
   return namePattern.test(name) ? name : refuse('has a client_name that shows nothing');
 }

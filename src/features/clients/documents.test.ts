@@ -159,6 +159,7 @@ describe('a client document', () => {
       ['<b onclick="x()">Claude</b>', '<b onclick="x()">Claude</b>'],
       ['Evil \u202eediualC\u202c app', 'Evil ediualC app'],
       ['  Line\r\nbreak\u0000\u2066 \ufeff', 'Line break'],
+      ['Half \ud83e a fox', 'Half \ufffd a fox'],
       ['x'.repeat(300), 'x'.repeat(100)],
       ['🦊'.repeat(120), '🦊'.repeat(100)],
     ];
@@ -278,7 +279,7 @@ describe('keys of a client document', () => {
     await problemOf(withKeys((response) => response.writeHead(301, { location: elsewhere }).end()));
     await problemOf(withKeys(json({ keys: [key], more: 'x'.repeat(70_000) })));
     await problemOf(withKeys(json('nothing')));
-    await problemOf(withKeys((response) => response.writeHead(500).end()));
+    assert.match(await problemOf(withKeys((response) => response.writeHead(500).end())), /jwks_uri that was/);
   });
 
   it('at most ten are stored', async () => {

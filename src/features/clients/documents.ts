@@ -36,21 +36,24 @@ export function createDocuments({
   const underWay = new Map<string, Promise<ClientDocument>>();
   const queue = createFairQueue(fetches);
 
-  const getJson = async (url: string, maxBytes: number): Promise<OutboundResponse> => {
+  const getJson = async (url: string, maxBytes: number, which = ''): Promise<OutboundResponse> => {
     const headers = { accept: 'application/json' };
     const { timeoutMs } = limits.clientDocument;
     const response = await outbound.send({ method: 'GET', url, headers, timeoutMs, maxBytes });
-    if (response.status !== 200) throw new DocumentProblem(`was answered with status ${response.status}`);
+    if (response.status !== 200)
+      throw new DocumentProblem(`${which}was answered with status ${response.status}`);
     const contentType = String(response.headers['content-type'] ?? '');
     if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType))
-      throw new DocumentProblem('is not served as application/json');
+      throw new DocumentProblem(`${which}is not served as application/json`);
     return response;
   };
 
   const readKeys = async (keySource: ParsedDocument['keySource']) => {
     if (!keySource) return { keys: [], freshForMs: Infinity };
     const fetched =
-      'jwksUri' in keySource ? await getJson(keySource.jwksUri, limits.clientKeySetBytes) : undefined;
+      'jwksUri' in keySource
+        ? await getJson(keySource.jwksUri, limits.clientKeySetBytes, 'has a jwks_uri that ')
+        : undefined;
     const keys = await readPublishedKeys(
       'jwks' in keySource ? keySource.jwks : parseKeySet(fetched?.body.toString('utf8') ?? ''),
     );
@@ -95,7 +98,7 @@ function parseKeySet(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new DocumentProblem('names a jwks_uri that is not JSON');
+    throw new DocumentProblem('has a jwks_uri that is not JSON');
   }
 }
 

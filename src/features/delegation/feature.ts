@@ -16,6 +16,7 @@ import type { VerifiedToken } from '../tokens/verify-token.ts';
 import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { createConsents } from './consents.ts';
 import { createPurgeLoop } from './loops.ts';
+import { ownConsentRoutes } from './own-consents-slice.ts';
 import { delegationRoutes } from './routes.ts';
 import { createDelegationService } from './service.ts';
 import { findLinkStatuses } from './store.ts';
@@ -53,13 +54,14 @@ export interface DelegationDeps
 
 export function createDelegations(deps: DelegationDeps) {
   const service = createDelegationService(deps);
+  const consents = createConsents(deps);
   return {
-    routes: delegationRoutes(service),
+    routes: [...delegationRoutes(service), ...ownConsentRoutes(consents)],
     loops: [createPurgeLoop(deps)],
     grant: createTokenExchange(deps),
     /** In the order of the ids; links that do not exist are left out. */
     findLinkStatuses: (chainIds: readonly string[]) => findLinkStatuses(deps.db, chainIds),
-    consents: createConsents(deps),
+    consents,
     endOfPolicy: service.endOfPolicy,
     listReceived: service.listReceived,
   };

@@ -4,7 +4,7 @@ import type { DiscoveryDeps } from './feature.ts';
 const supportedScopes = [...scopes];
 const clientMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
-/** RFC 8414. Some clients require `authorization_endpoint`; we have none and answer 404 there. */
+/** RFC 8414. */
 export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, signer }: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
@@ -13,13 +13,17 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, s
   authorization_endpoint: `${issuer}/api/v1/authorize`,
   jwks_uri: `${issuer}/.well-known/jwks.json`,
   scopes_supported: supportedScopes,
-  response_types_supported: [] as string[],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
   grant_types_supported: ['client_credentials', ...grantTypes],
-  token_endpoint_auth_methods_supported: clientMethods,
+  token_endpoint_auth_methods_supported: [...clientMethods, 'none'],
   introspection_endpoint_auth_methods_supported: [...clientMethods, 'Bearer'],
   introspection_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
-  // Without this field, client_secret_basic would be the default.
-  revocation_endpoint_auth_methods_supported: ['Bearer'],
+  revocation_endpoint_auth_methods_supported: [...clientMethods, 'none', 'Bearer'],
+  revocation_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   // Of the published keys, the current one first. Access tokens are signed with the same keys.
   id_token_signing_alg_values_supported: [...new Set(signer.publicKeys().map(({ alg }) => alg))],
@@ -29,7 +33,6 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, s
 /** OpenID Connect Discovery: for libraries that read no other document, and for clouds that verify our ID tokens. */
 export const openidConfiguration = (deps: DiscoveryDeps) => ({
   ...authorizationServer(deps),
-  response_types_supported: ['id_token'],
   claims_supported: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'organization_id', 'trust_policy_id'],
   subject_types_supported: ['public'],
 });

@@ -24,8 +24,14 @@ const post = async (t: TestApp, url: string, payload: object, key: string = rand
 
 const webhook = { name: 'Any', url: 'https://receiver.example/', events: ['agent.created'] };
 
-/** A subscription with a previous secret, and an agent, each created with an idempotency key. */
+/** A subscription with a previous secret, and an agent, each created with an idempotency key; and a connection. */
 async function fill(t: TestApp) {
+  const connection = { name: 'Login', issuer: 'https://login.example.com', clientId: randomUUID() };
+  const connected = await t.call('POST', `/api/v1/organizations/${t.operator.organizationId}/connections`, {
+    token: await t.token(),
+    payload: { ...connection, clientSecret: 'a secret' },
+  });
+  assert.equal(connected.status, 201, connected.text);
   const subscription = await post(t, '/webhooks', webhook);
   const agent = await post(t, '/agents', newAgent());
   const { id } = subscription.json;
@@ -80,6 +86,7 @@ const countsOf = async (t: TestApp) =>
 const all = (name: number[], previous: number[], response: number[]) => ({
   'webhook_subscriptions.signing_secret': name,
   'webhook_subscriptions.previous_signing_secret': previous,
+  'connections.client_secret': previous,
   'idempotency_keys.response': response,
 });
 
@@ -132,8 +139,8 @@ describe('the rotation of the encryption key', () => {
     const { reencrypted, damaged } = await rotate(second, {
       onProgress: (...step) => void progress.push(step),
     });
-    assert.deepEqual([reencrypted, damaged.rows], [4, 0]);
-    assert.deepEqual(progress.at(-1), [4, 0]);
+    assert.deepEqual([reencrypted, damaged.rows], [5, 0]);
+    assert.deepEqual(progress.at(-1), [5, 0]);
     assert.deepEqual(await countsOf(second), all([1, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]));
     await assertReadable(second, 2, filled);
     for (const { url, payload, key, expected } of filled.repeats)
@@ -155,12 +162,12 @@ describe('the rotation of the encryption key', () => {
     assert.deepEqual(
       events.map(({ action, metadata: { rows, left } }) => [action.split('_').at(-1), rows, left]),
       [
-        ['started', 4, undefined],
-        ['ended', 4, 0],
+        ['started', 5, undefined],
+        ['ended', 5, 0],
         ['started', 0, undefined],
         ['ended', 0, 0],
-        ['started', 4, undefined],
-        ['ended', 4, 0],
+        ['started', 5, undefined],
+        ['ended', 5, 0],
       ],
     );
     assert.ok(!JSON.stringify(events).includes(text(2)));
@@ -173,7 +180,7 @@ describe('the rotation of the encryption key', () => {
     const first = await startApp(keys(1), plain);
     // A secret of a response is not stored without a key.
     assert.deepEqual(await countsOf(first), all([0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 1, 0]));
-    assert.equal((await rotate(first)).reencrypted, 3);
+    assert.equal((await rotate(first)).reencrypted, 4);
     await assertReadable(first, 1, { secrets, repeats: repeats.slice(1) });
   });
 
@@ -210,7 +217,7 @@ describe('the rotation of the encryption key', () => {
     const second = await startApp(keys(2, 1), t);
 
     const refused = await rotate(second);
-    assert.deepEqual([refused.reencrypted, refused.left], [4, 101]);
+    assert.deepEqual([refused.reencrypted, refused.left], [5, 101]);
     const skipped = await rotate(second, { skipUnreadable: true });
     assert.deepEqual([skipped.reencrypted, skipped.left], [0, 0]);
     assert.equal(skipped.unknown.rows, 101);

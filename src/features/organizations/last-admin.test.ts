@@ -95,6 +95,22 @@ describe('the last admin of an organization', () => {
     assert.equal(outcome(await admin.demote(admin.token)), '200');
   });
 
+  it('suspending the last admin person works; a suspended one does not count, and can be demoted and removed', async () => {
+    const { agent, person } = await newOrganization();
+    const admin = await agent('admin');
+    const [ada, grace] = [await person(admin.agentId, 'admin'), await person(admin.agentId, 'admin')];
+    await admin.demote(operator);
+    await grace.change(operator, { status: 'suspended' });
+    const member = await agent('admin');
+    assert.equal(outcome(await ada.change(member.token, { status: 'suspended' })), '200');
+    assert.equal(outcome(await member.demote(member.token)), '409 LAST_ADMIN');
+    assert.equal(outcome(await ada.change(member.token, { role: 'member' })), '200');
+    assert.equal(outcome(await grace.remove(member.token)), '204');
+    const eve = await person(admin.agentId, 'admin');
+    assert.equal(outcome(await member.demote(member.token)), '200');
+    assert.equal(outcome(await eve.change(operator, { status: 'suspended' })), '200');
+  });
+
   it('an operator can demote and remove it; suspending and decommissioning it need agents:write only', async () => {
     const { agent, person, admins } = await newOrganization();
     const admin = await agent('admin');

@@ -73,7 +73,8 @@ describe('POST /organizations/{orgId}/people', () => {
     );
     assert.equal(status, 201);
     const { personId, createdAt, updatedAt, ...rest } = json;
-    assert.deepEqual(rest, { ...wanted, organizationId: id, lastSignInAt: null });
+    const added = { email: null, connectionId: null, status: 'active' };
+    assert.deepEqual(rest, { ...wanted, ...added, organizationId: id, lastSignInAt: null });
     assert.equal(createdAt, updatedAt);
     const { agentId, ...facts } = wanted;
     assert.deepEqual(await events(id), [['person.invited', agentId, { personId, ...facts }]]);
@@ -216,7 +217,8 @@ describe('GET /organizations/{orgId}/people', () => {
     assert.deepEqual((await list(id, '?limit=1&page=2')).json.data, [first]);
     const admins = (await list(id, '?role=admin')).json;
     assert.deepEqual([admins.data, admins.total], [[second], 1]);
-    for (const query of ['?role=member', '?limit=101', '?page=0'])
+    assert.equal((await list(id, '?role=member')).json.total, 0);
+    for (const query of ['?role=owner', '?limit=101', '?page=0'])
       assert.equal((await list(id, query)).json.code, 'VALIDATION_ERROR', query);
   });
   it('403 FORBIDDEN for a member without the role admin', async () => {
@@ -317,5 +319,129 @@ describe('DELETE /organizations/{orgId}/people/{personId}', () => {
       (await events(id)).map(([action]) => action),
       ['person.invited', 'person.removed', 'person.invited'],
     );
+  });
+});
+
+describe('the status of a person', () => {
+  it('200 with an event of its own, beside that of other changes; a suspended person stays one', async () => {
+    const id = await makeOrganization();
+    const admin = await agentOf(id, ['agents:read'], 'admin');
+    const { personId } = (await invite(id, person(admin.agentId))).json;
+    const suspended = await change(id, personId, { status: 'suspended', name: 'Grace' }, admin.token);
+    assert.deepEqual(
+      [suspended.status, suspended.json.status, suspended.json.name],
+      [200, 'suspended', 'Grace'],
+    );
+    assert.equal(
+      (await change(id, personId, { status: 'suspended' })).json.updatedAt,
+      suspended.json.updatedAt,
+    );
+    assert.equal((await list(id)).json.data[0].status, 'suspended');
+    assert.equal((await change(id, personId, { status: 'active' }, admin.token)).json.status, 'active');
+    assert.deepEqual(
+      (await events(id)).map(([action, , { status, changed }]) => [action, status ?? changed]),
+      [
+        ['person.invited', undefined],
+        ['person.updated', ['name']],
+        ['person.suspended', 'suspended'],
+        ['person.activated', 'active'],
+      ],
+    );
+    assert.equal((await change(id, personId, { status: 'gone' })).json.code, 'VALIDATION_ERROR');
+  });
+});
+
+describe('the role member', () => {
+  it('201 and 200 without an agent; with one only admins and viewers', async () => {
+    const id = await makeOrganization();
+    const { agentId } = await agentOf(id, []);
+    const { agentId: _, ...wanted } = person('', { role: 'member' });
+    const created = await invite(id, wanted);
+    assert.deepEqual([created.status, created.json.role, created.json.agentId], [201, 'member', null]);
+    const { personId } = created.json;
+    const refused: Record<string, unknown>[] = [
+      { agentId },
+      { role: 'admin' },
+      { role: 'admin', agentId: null },
+      { role: 'member', agentId },
+    ];
+    for (const payload of refused) {
+      const { status, json } = await change(id, personId, payload);
+      assert.deepEqual([status, json.details?.fields?.[0]?.field], [400, 'agentId'], JSON.stringify(payload));
+    }
+    assert.equal((await invite(id, person(agentId, { role: 'member' }))).status, 400);
+    assert.equal((await invite(id, person(agentId, { agentId: null }))).status, 400);
+    const promoted = (await change(id, personId, { role: 'admin', agentId })).json;
+    assert.deepEqual([promoted.role, promoted.agentId], ['admin', agentId]);
+    const demoted = (await change(id, personId, { role: 'member' })).json;
+    assert.deepEqual([demoted.role, demoted.agentId], ['member', null]);
+    assert.equal((await remove(id, personId)).status, 204);
+  });
+  it('403 FORBIDDEN for an admin who gives a member an agent with more scopes', async () => {
+    const id = await makeOrganization();
+    const admin = await agentOf(id, ['agents:read'], 'admin');
+    const auditor = await agentOf(id, ['audit:read']);
+    const { agentId: _, ...wanted } = person('', { role: 'member' });
+    const { personId } = (await invite(id, wanted, admin.token)).json;
+    for (const role of ['viewer', 'admin'])
+      assert.equal(
+        (await change(id, personId, { role, agentId: auditor.agentId }, admin.token)).json.code,
+        'FORBIDDEN',
+      );
+  });
+});
+
+describe('an invitation by e-mail', () => {
+  const connect = async (id: string): Promise<string> =>
+    (
+      await t.call('POST', `${url}/${id}/connections`, {
+        token: operator,
+        payload: { name: 'Login', issuer, clientId: randomUUID(), clientSecret: 'a secret' },
+      })
+    ).json.connectionId;
+
+  it('201 waits without issuer and subject; 409 PERSON_ALREADY_EXISTS for the same address', async () => {
+    const id = await makeOrganization();
+    const { agentId } = await agentOf(id, []);
+    const connectionId = await connect(id);
+    const wanted = { email: 'Ada@Example.com', connectionId, name: 'Ada', role: 'viewer', agentId };
+    const { status, json } = await invite(id, wanted);
+    assert.equal(status, 201);
+    assert.deepEqual(
+      [json.issuer, json.subject, json.email, json.connectionId],
+      [null, null, 'Ada@Example.com', connectionId],
+    );
+    const again = await invite(id, { ...wanted, email: 'ada@example.com' });
+    assert.deepEqual([again.status, again.json.code], [409, 'PERSON_ALREADY_EXISTS']);
+    assert.equal((await invite(id, { ...wanted, connectionId: await connect(id) })).status, 201);
+    const [[, , metadata] = assert.fail()] = await events(id);
+    assert.ok(!/example\.com/i.test(JSON.stringify({ ...metadata, issuer: null })));
+  });
+  it('400 unless it has either issuer and subject or email and connectionId; 404 for a foreign connection', async () => {
+    const id = await makeOrganization();
+    const { agentId } = await agentOf(id, []);
+    const email = 'ada@example.com';
+    const connectionId = await connect(id);
+    const wanted = { name: 'Ada', role: 'viewer', agentId };
+    const wrong: [string, Record<string, unknown>][] = [
+      ['email', {}],
+      ['connectionId', { email }],
+      ['email', { connectionId }],
+      ['subject', { issuer }],
+      ['email', { issuer, subject: 'x', email }],
+      ['connectionId', { issuer, subject: 'x', connectionId }],
+      ['email', { connectionId, email: 'ada' }],
+      ['email', { connectionId, email: 'ad\u0131@example.com' }],
+      ['email', { connectionId, email: `${'a'.repeat(250)}@example.com` }],
+    ];
+    for (const [field, changes] of wrong) {
+      const { status, json } = await invite(id, { ...wanted, ...changes });
+      assert.deepEqual([status, json.details?.fields?.[0]?.field], [400, field], JSON.stringify(changes));
+    }
+    for (const foreign of [randomUUID(), await connect(await makeOrganization())]) {
+      const { status, json } = await invite(id, { ...wanted, email, connectionId: foreign });
+      assert.deepEqual([status, json.code], [404, 'CONNECTION_NOT_FOUND']);
+    }
+    assert.equal((await list(id)).json.total, 0);
   });
 });

@@ -65,7 +65,7 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
     access,
     limit,
     optionalBody: true,
-    immutable: ['personId', 'organizationId', 'issuer', 'subject', 'email', 'connectionId'],
+    immutable: ['personId', 'organizationId', 'issuer', 'subject'],
     schema: { params: PersonParams, body: PersonChange, response: { 200: Person } },
     errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND', 'AGENT_NOT_FOUND', 'AGENT_NOT_ACTIVE', 'LAST_ADMIN'],
     handler: ({ caller, params, body }) => people.update(caller, params, body),

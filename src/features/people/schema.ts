@@ -83,7 +83,19 @@ export const NewPerson = Type.Object(
     role: Role,
     agentId: Type.Optional(Nullable(Uuid)),
   },
-  { title: 'NewPerson', additionalProperties: false },
+  {
+    title: 'NewPerson',
+    additionalProperties: false,
+    examples: [
+      {
+        issuer: 'https://idp.example.com',
+        subject: '248289761001',
+        name: 'Ada Lovelace',
+        role: 'admin',
+        agentId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+      },
+    ],
+  },
 );
 export type NewPerson = Static<typeof NewPerson>;
 

@@ -9,6 +9,7 @@ import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { RevokeRefreshToken } from '../authorization/revocation.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
 import type { findLenders } from '../people/lenders-store.ts';
 import type { ResourceAccess } from '../resources/access.ts';
@@ -52,6 +53,7 @@ export interface TokenDeps
   /** The grants of other features; `client_credentials` is this feature's own. */
   readonly grants: readonly Grant[];
   readonly externalAssertions: ExternalAssertions;
+  readonly revokeRefreshToken: RevokeRefreshToken;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
   readonly checkPlans: CheckTokens;
@@ -83,6 +85,7 @@ export function createTokens(deps: TokenDeps) {
       createTokenEndpoint(deps, grants, { mint, draft, limitScopes, proofs }),
       createIntrospection(deps, verifier.verify),
       createPreview(deps, ownGrant, limitScopes),
+      deps.revokeRefreshToken,
       grants,
     ),
     loops: [createExpiryLoop(deps)],

@@ -1,4 +1,12 @@
-import { bearer, client, clientOrScope, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import {
+  client,
+  clientOrBearer,
+  clientOrScope,
+  type RouteEntry,
+  route,
+  scope,
+} from '../../kernel/http/route.ts';
+import type { RevokeRefreshToken } from '../authorization/revocation.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
 import type { Grant } from './grant.ts';
 import type { IntrospectionService } from './introspection.ts';
@@ -19,6 +27,7 @@ export const tokenRoutes = (
   endpoint: TokenEndpoint,
   introspection: IntrospectionService,
   preview: PreviewToken,
+  revokeRefreshToken: RevokeRefreshToken,
   grants: readonly Grant[],
 ): RouteEntry[] => [
   route({
@@ -68,18 +77,20 @@ export const tokenRoutes = (
   route({
     id: 'revokeToken',
     summary: 'End a token before it expires (RFC 7009)',
-    description: 'An unknown or malformed token is answered with success, too.',
+    description:
+      'An unknown or malformed token is answered with success, too. A refresh token ends with all that the person has consented to by it; only its client can end it.',
     tag: 'Tokens',
     method: 'POST',
     url: '/token/revoke',
-    access: bearer(),
+    access: clientOrBearer(),
     limit: 'caller',
     quota: 'free',
     accepts: 'form',
     errors: ['FORBIDDEN'],
     schema: { body: TokenQuestion, response: { 200: Nothing } },
-    async handler({ caller, body }) {
-      await introspection.revoke(caller, body.token);
+    async handler({ caller, body: { token, client_id: clientId }, origin }) {
+      const isDone = await revokeRefreshToken({ token, caller, clientId, origin });
+      if (!isDone && caller) await introspection.revoke(caller, token);
       return {};
     },
   }),

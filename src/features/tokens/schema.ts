@@ -57,36 +57,30 @@ export const AccessTokenResponse = Type.Object(
     scope: Type.String(),
     /** RFC 8693 §2.2.1. */
     issued_token_type: Type.Optional(Type.String()),
-    refresh_token: Type.Optional(Type.String({ description: 'of the grants that a person has consented to' })),
+    refresh_token: Type.Optional(
+      Type.String({ description: 'of the grants that a person has consented to' }),
+    ),
   },
   { title: 'AccessTokenResponse' },
 );
 
-/**
- * Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1): there is one kind of token. A pattern says that it is not empty:
- * `minLength` would count every character of it.
- */
-export const TokenQuestion = Type.Object(
-  {
-    token: Type.String({ pattern: '^[\\s\\S]', description: 'a token, not empty' }),
-    token_type_hint: Type.Optional(Type.String({ description: 'accepted and ignored' })),
-  },
-  { title: 'TokenQuestion' },
-);
-
 const { client_id, client_secret, client_assertion_type, client_assertion } = TokenRequest.properties;
 
-/** A resource server may authenticate by these fields, by HTTP Basic, or by an access token. */
-export const IntrospectionRequest = Type.Object(
-  {
-    ...TokenQuestion.properties,
-    client_id,
-    client_secret,
-    client_assertion_type,
-    client_assertion,
-  },
-  { title: 'IntrospectionRequest' },
-);
+/**
+ * Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1). A pattern says that the token is not empty: `minLength` would count every
+ * character of it. The client may authenticate by these fields, by HTTP Basic, or by an access token.
+ */
+const question = {
+  token: Type.String({ pattern: '^[\\s\\S]', description: 'a token, not empty' }),
+  token_type_hint: Type.Optional(Type.String({ description: 'accepted and ignored' })),
+  client_id,
+  client_secret,
+  client_assertion_type,
+  client_assertion,
+};
+
+export const TokenQuestion = Type.Object(question, { title: 'TokenQuestion' });
+export const IntrospectionRequest = Type.Object(question, { title: 'IntrospectionRequest' });
 
 /** An inactive token has no other field. */
 export const Introspection = Type.Object(

@@ -13,6 +13,8 @@ export interface SignInProvider {
   readonly clientSecret: string;
   /** The variables of an instance that uses it. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Further claims by login, such as `email`, `email_verified`, `name` and `groups`; those of the scopes that a client asks for. */
+  accounts: Record<string, Readonly<Record<string, unknown>>>;
   /** Changes the claims of the next ID tokens, which are then signed with this key or the provider's own. */
   tamper: { claims: Record<string, unknown>; key?: KeyObject } | undefined;
   /** Answers all requests while it is set. */
@@ -63,7 +65,12 @@ export async function startSignInProvider(
       pkce: { required: () => true },
       ttl: { AuthorizationCode: () => self.codeSeconds },
       features: { devInteractions: { enabled: false } },
-      findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+      claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'], profile: ['name'] },
+      conformIdTokenClaims: false,
+      findAccount: (_, accountId) => ({
+        accountId,
+        claims: () => ({ ...self.accounts[accountId], sub: accountId }),
+      }),
       interactions: { url: (_, { uid }) => `/interaction/${uid}` },
       // Consent is given with the login.
       async loadExistingGrant({ oidc }) {
@@ -71,7 +78,7 @@ export async function startSignInProvider(
           clientId: oidc.client?.clientId as string,
           accountId: oidc.session?.accountId as string,
         });
-        grant.addOIDCScope('openid');
+        grant.addOIDCScope('openid email profile');
         await grant.save();
         return grant;
       },
@@ -115,6 +122,7 @@ export async function startSignInProvider(
       CONSOLE_OIDC_CLIENT_SECRET: clientSecret,
       CONSOLE_OIDC_NAME: 'Example Login',
     },
+    accounts: {},
     tamper: undefined,
     handlerOverride: undefined,
     failingPath: undefined,

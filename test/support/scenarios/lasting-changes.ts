@@ -50,6 +50,8 @@ export function createLastingChanges(
           name: 'Grace',
           role: 'viewer',
         }),
+      'a redirect URI': (token) =>
+        call('PATCH', path, token, { redirectUris: [`https://${randomUUID()}.example/`] }),
       'other scopes': (token) => call('PATCH', path, token, { allowedScopes: ['agents:write'] }),
     };
   };

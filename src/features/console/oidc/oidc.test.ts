@@ -71,7 +71,7 @@ describe('signing in through the provider', () => {
     assert.equal(done.location, '/console');
     const { status, json } = await sessionOf(browser);
     assert.equal(status, 200);
-    assert.deepEqual(json.person, { personId: person.personId, name: 'Ada Lovelace' });
+    assert.deepEqual(json.person, { personId: person.personId, name: 'Ada Lovelace', email: null });
     assert.deepEqual([json.organizationId, json.agentId, json.role], [organizationId, agentId, 'admin']);
     assert.deepEqual([...json.scopes].sort(), [...organizationScopes].sort());
     // The cookie of the sign-in is gone.

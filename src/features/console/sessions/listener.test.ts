@@ -35,4 +35,19 @@ it('a change of a person’s name alone ends nothing; another change does', asyn
   assert.deepEqual(await endedBy({ type, data: { personId: 'p', changed: ['name'] } }), []);
   assert.equal((await endedBy({ type, data: { personId: 'p', changed: ['name', 'role'] } })).length, 1);
 });
+it('a suspended person and a disabled or deleted connection end sessions; other changes of a connection do not', async () => {
+  const data = { connectionId: 'c', status: 'active' };
+  assert.deepEqual(await endedBy({ type: 'connection.updated', data }), []);
+  for (const [type, status] of [
+    ['connection.updated', 'disabled'],
+    ['connection.deleted', 'active'],
+  ])
+    assert.deepEqual(
+      (await endedBy({ type, data: { ...data, status } })).map((end) => (end as { owner: unknown }).owner),
+      [{ connectionId: 'c' }],
+    );
+  assert.equal((await endedBy({ type: 'person.suspended', data: { personId: 'p' } })).length, 1);
+  const changed = ['name', 'email', 'issuer', 'subject'];
+  assert.deepEqual(await endedBy({ type: 'person.updated', data: { personId: 'p', changed } }), []);
+});
 it('other events end nothing', async () => assert.deepEqual(await endedBy({ type: 'agent.updated' }), []));

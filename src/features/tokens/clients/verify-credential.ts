@@ -94,7 +94,8 @@ export function createProofVerifier(
   const lookups = { cache: 'client_secrets' } as const;
   const countHit = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'hit' });
   const countMiss = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'miss' });
-  const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`, `${issuer}/api/v1/token/introspect`];
+  const endpoints = ['token', 'token/introspect', 'token/revoke'].map((path) => `${issuer}/api/v1/${path}`);
+  const audiences = [issuer, `${issuer}/`, ...endpoints];
 
   /** Concurrent requests share one query. The organization is not known yet, so the clients take turns. */
   const findOwner = createBatcher({

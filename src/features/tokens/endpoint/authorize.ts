@@ -62,7 +62,9 @@ function authorizedBy(
   client: AgentStatus,
 ): AuthorizedToken | Promise<AuthorizedToken> {
   const request = { client: grantClient(client), form, audience };
-  return grant.transaction === 'shared' ? grant.authorize(request) : grant.authorize(tx, { ...request, origin });
+  return grant.transaction === 'shared'
+    ? grant.authorize(request)
+    : grant.authorize(tx, { ...request, origin });
 }
 
 export const grantClient = ({

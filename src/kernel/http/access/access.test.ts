@@ -314,6 +314,19 @@ describe('admitting a caller', () => {
     await run(entryWith(bearer(), { quota: 'free' }));
     assert.equal(callerIn(context), 'agent-1');
   });
+  it('403 FORBIDDEN for a member at every route that is not of the session, before it counts, and it is recorded', async () => {
+    const counted: unknown[] = [];
+    const { run, refusals } = createFixture({ countCall: (who) => void counted.push(who) });
+    const member = identity({ person: { personId: 'person-1', name: 'Ada', role: 'member' } });
+    for (const access of [bearer(), scope('agents:read')]) {
+      const refused = await errorOf(() => run(entryWith(access), member));
+      assert.equal(refused.code, 'FORBIDDEN');
+      assert.match(refused.message, /You are a member/);
+    }
+    assert.deepEqual([refusals.length, counted.length], [2, 0]);
+    await run(entryWith({ kind: 'session' }, { method: 'POST' }), member);
+    assert.equal(refusals.length, 2);
+  });
   it('403 FORBIDDEN when a viewer changes something, and the refusal is recorded', async () => {
     const { run, refusals } = createFixture();
     const change = { method: 'POST' } as const;

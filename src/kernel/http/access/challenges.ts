@@ -37,10 +37,7 @@ export function refuseUnidentified(
 }
 
 /** Client credentials that are not valid. */
-export function refuseClientCredentials(
-  { metadata, scope }: Challenges,
-  message: string | undefined,
-): never {
+export function refuseClientCredentials({ metadata, scope }: Challenges, message: string | undefined): never {
   const bearer = [...scopeParameter(scope), `resource_metadata="${metadata}"`].join(', ');
   return fail('UNAUTHORIZED', {
     ...(message !== undefined && { message }),

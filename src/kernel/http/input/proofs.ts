@@ -12,9 +12,9 @@ export function refuseProof(
   { publicClient, clientUri }: ClientKind,
   at: Omit<FieldProblem, 'message'>,
 ): void {
-  const problem =
-    clientUri !== null
-      ? 'is a client whose metadata document says how it authenticates'
-      : 'is a public client, which has no credentials, keys or trust policies';
-  if (publicClient || clientUri !== null) throw validationError(at.in, [{ ...at, message: problem }]);
+  if (!publicClient && !clientUri) return;
+  const message = clientUri
+    ? 'is a client whose metadata document says how it authenticates'
+    : 'is a public client, which has no credentials, keys or trust policies';
+  throw validationError(at.in, [{ ...at, message }]);
 }

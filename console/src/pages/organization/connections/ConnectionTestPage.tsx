@@ -5,7 +5,7 @@ import { type ConnectionTest, fetchConnectionTest } from '../../../api/connectio
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
-import { providerProblem } from '../../../app/sign-in-address.ts';
+import { providerErrors, providerProblem } from '../../../app/sign-in-address.ts';
 import { CheckTable } from '../../../components/CheckTable.tsx';
 import { RequestId } from '../../../components/ErrorAlert.tsx';
 import { Icon } from '../../../components/Icon.tsx';
@@ -19,11 +19,11 @@ import { connectionTestPage } from '../page.ts';
 /** The browser comes back from the provider to this page. */
 export function ConnectionTestPage(): ReactNode {
   const [search] = usePageSearch(connectionTestPage);
-  const problem = providerProblem(search.error, search.requestId);
+  const { error, requestId } = providerProblem(search.error, search.requestId);
   const test = useQuery({
     queryKey: ['connectionTest'],
     queryFn: ({ signal }) => fetchConnectionTest(signal),
-    enabled: problem.text === undefined,
+    enabled: error === undefined,
     retry: false,
   });
   return (
@@ -33,10 +33,10 @@ export function ConnectionTestPage(): ReactNode {
         description="The claims that the provider sent, and which conditions hold. Nothing was created or changed."
         back={{ to: '/organization', label: 'Organization', search: { tab: 'connections' } }}
       />
-      {problem.text !== undefined ? (
+      {error !== undefined ? (
         <Alert color="red" role="alert" icon={<Icon name="warning" />} title="The test did not work">
-          {problem.text}
-          <RequestId id={problem.requestId} />
+          {providerErrors[error]}
+          <RequestId id={requestId} />
         </Alert>
       ) : (
         <QueryState query={test} label="Loading the result of the test" errorTitle="There is no result">
