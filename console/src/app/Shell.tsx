@@ -147,9 +147,7 @@ function AccountMenu() {
           <Menu.Label>{session.person ? 'Signed in as' : 'Agent'}</Menu.Label>
           <div className={classes.menuText}>
             <TenantText text={name} />
-            {session.person?.email && (
-              <TenantText text={session.person.email} className={classes.slug} />
-            )}
+            {session.person?.email && <TenantText text={session.person.email} className={classes.slug} />}
           </div>
           {session.person && hasAgent && (
             <>

@@ -10,7 +10,8 @@ export const firstPageOf = (session: Session): string => (isMember(session) ? '/
 
 export const mayOpen = (page: Page, session: Session): boolean =>
   (!isMember(session) || page.forMembers === true) &&
-  (!page.scope || session.scopes.includes(page.scope)) && (page.visible?.(session) ?? true);
+  (!page.scope || session.scopes.includes(page.scope)) &&
+  (page.visible?.(session) ?? true);
 
 export const pagesFor = (session: Session): readonly Page[] => pages.filter((page) => mayOpen(page, session));
 

@@ -1,5 +1,5 @@
-import { isAdmin } from '../app/page.ts';
 import { PageLink } from '../app/navigation.tsx';
+import { isAdmin } from '../app/page.ts';
 import { useSession } from '../app/session-context.tsx';
 import { AgentName } from './AgentName.tsx';
 import { visibleText } from './TenantText.tsx';

@@ -32,8 +32,7 @@ export const pages: readonly LoadablePage[] = [
   { ...myAgentsPage, load: async () => (await import('./my-agents/MyAgentsPage.tsx')).MyAgentsPage },
   {
     ...connectionTestPage,
-    load: async () =>
-      (await import('./organization/connections/ConnectionTestPage.tsx')).ConnectionTestPage,
+    load: async () => (await import('./organization/connections/ConnectionTestPage.tsx')).ConnectionTestPage,
   },
   {
     ...organizationPage,

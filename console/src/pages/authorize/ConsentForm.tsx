@@ -169,9 +169,7 @@ function Scopes({ question: { scopes }, choice, onChange }: ScopesProps) {
             key={name}
             value={name}
             label={<bdi className={classes.text}>{visibleText(description ?? name)}</bdi>}
-            description={
-              description !== null && <code className={classes.text}>{visibleText(name)}</code>
-            }
+            description={description !== null && <code className={classes.text}>{visibleText(name)}</code>}
           />
         ))}
       </Stack>

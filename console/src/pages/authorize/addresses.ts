@@ -20,7 +20,7 @@ export const isThisComputer = (host: string): boolean => loopback.includes(host.
 /** Where the browser may go with an answer: https, or a program on this computer. Never `javascript:` and the like. */
 export function isClientAddress(address: string): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || url.username !== '' || url.password !== '') return false;
+  if (url?.username !== '' || url.password !== '') return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && isThisComputer(url.hostname));
 }
 

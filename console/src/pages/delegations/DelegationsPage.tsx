@@ -98,7 +98,8 @@ export function DelegationsPage() {
   const [search, setSearch] = usePageSearch(delegationsPage);
   const readsAll = session.scopes.includes('audit:read');
   const crossesOrganizations = session.multiTenant && session.scopes.includes('admin:orgs');
-  const { agentId, role, status, subjectType, organizationId, from, to, page, selected, view, delegate } = search;
+  const { agentId, role, status, subjectType, organizationId, from, to, page, selected, view, delegate } =
+    search;
   const query: LinkFilters = {
     ...(readsAll && { organizationId: organizationId ?? session.organizationId }),
     ...(readsAll && agentId !== undefined && { agentId }),

@@ -37,5 +37,8 @@ export interface PolicyValues extends Record<string, unknown> {
 export const policyOf = ({ mode, domains }: PolicyValues) =>
   mode === 'domains' ? { mode, domains } : { mode };
 
-export const policyProblems = ({ mode, domains }: PolicyValues): Partial<Record<keyof PolicyValues, string>> =>
+export const policyProblems = ({
+  mode,
+  domains,
+}: PolicyValues): Partial<Record<keyof PolicyValues, string>> =>
   mode === 'domains' && domains.length === 0 ? { domains: 'Name at least one, or choose None.' } : {};

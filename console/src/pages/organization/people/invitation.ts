@@ -41,7 +41,9 @@ export function invitationOf(values: InvitationValues): NewPerson {
   };
 }
 
-export function invitationProblems(values: InvitationValues): Partial<Record<keyof InvitationValues, string>> {
+export function invitationProblems(
+  values: InvitationValues,
+): Partial<Record<keyof InvitationValues, string>> {
   const isEmpty = (field: keyof InvitationValues) => String(values[field]).trim() === '';
   return {
     ...(isEmpty('name') && { name: 'Enter a name' }),
