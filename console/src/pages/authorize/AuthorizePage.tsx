@@ -3,7 +3,7 @@
  * says about itself is text beside a label of ours.
  */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
+import { useDocumentTitle, useWindowEvent } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
@@ -27,10 +27,11 @@ export function AuthorizePage({ requestId }: { readonly requestId: string }) {
   const question = useQuery({
     queryKey: ['authorizationRequest', requestId],
     queryFn: ({ signal }) => fetchQuestion(requestId, signal),
-    // Another tab may have signed in somebody else.
-    staleTime: 0,
-    refetchOnWindowFocus: 'always',
     enabled: !isSwitching,
+  });
+  // Another tab may have signed in somebody else.
+  useWindowEvent('focus', () => {
+    if (!isSwitching) void question.refetch();
   });
   const switchPerson = async () => {
     await signOut();
