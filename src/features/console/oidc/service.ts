@@ -17,18 +17,17 @@ import { organization } from '../../../kernel/policy.ts';
 import {
   type OpenIdProvider,
   ProviderProblem,
-  type ProviderReason,
   type ProviderIdentity as VerifiedIdentity,
 } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConnectionProvider } from '../../connections/providers.ts';
-import type { AdmissionRefusal } from '../../people/admission.ts';
 import type { Invitation, SignedInPerson } from '../../people/service.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import { personOf, type Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
 import type { ConnectionTest, ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';
+import { errorOf, errorOfRefusal, type SignInError, SignInRefused } from './sign-in-errors.ts';
 import {
   type BegunSignIn,
   findClaims,
@@ -40,27 +39,6 @@ import {
   updateClaims,
   updateIdentity,
 } from './store.ts';
-
-/** The reasons that the sign-in page explains. */
-const signInErrors = [
-  'not_configured',
-  'provider_unavailable',
-  'provider_refused',
-  'invalid_answer',
-  'sign_in_expired',
-  'not_invited',
-  'connection_unavailable',
-  'conditions_not_met',
-  'person_suspended',
-  'people_limit',
-] as const;
-type SignInError = (typeof signInErrors)[number];
-
-const errorOf: Readonly<Record<ProviderReason, SignInError>> = {
-  unavailable: 'provider_unavailable',
-  refused: 'provider_refused',
-  invalid: 'invalid_answer',
-};
 
 /** The header `Cookie`. */
 type Cookies = string | undefined;
@@ -109,28 +87,11 @@ export interface ProviderSignInService {
 const signInPage = '/console/sign-in';
 const testPage = '/console/connection-test';
 
-const refusalErrors: Readonly<Record<AdmissionRefusal, SignInError>> = {
-  'connection not active': 'connection_unavailable',
-  'conditions not met': 'conditions_not_met',
-  'invalid subject': 'invalid_answer',
-  'person suspended': 'person_suspended',
-  'too many people': 'people_limit',
-};
-
-/** Thrown in the transaction of a sign-in: nothing of it stays. */
-class SignInRefused extends Error {
-  readonly error: SignInError;
-  readonly metadata: Readonly<Record<string, unknown>>;
-
-  constructor(error: SignInError, metadata: Readonly<Record<string, unknown>>) {
-    super(error);
-    this.error = error;
-    this.metadata = metadata;
-  }
-}
-
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
+
+/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
+const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
 
 const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? agentId;
 
@@ -151,7 +112,7 @@ export function createProviderSignIn(
     page = signInPage,
   ): Step => ({ location: `${page}?${new URLSearchParams({ error, requestId })}`, cookies });
 
-  /** In the log of the organization that has invited the person, otherwise in that of the instance. */
+  /** In the log of the organization of the connection or the invitation, otherwise in that of the instance. */
   const refuse = (
     origin: Origin,
     metadata: Record<string, unknown>,
@@ -166,11 +127,18 @@ export function createProviderSignIn(
     });
   };
 
-  const problem = async (error: unknown, origin: Origin): Promise<SignInError> => {
+  const problem = async (
+    error: unknown,
+    origin: Origin,
+    connection?: ConnectionProvider,
+  ): Promise<SignInError> => {
     if (!(error instanceof ProviderProblem)) throw error;
     const { reason, message } = error;
     log.warn({ reason, detail: message, requestId: origin.requestId }, 'sign-in through the provider failed');
-    if (reason === 'invalid') await refuse(origin, { reason: 'invalid answer of the provider' });
+    if (reason === 'invalid') {
+      const metadata = connection && { connectionId: connection.connectionId };
+      await refuse(origin, { reason: 'invalid answer of the provider', ...metadata }, connection);
+    }
     return errorOf[reason];
   };
 
@@ -248,7 +216,7 @@ export function createProviderSignIn(
       const signedIn = await db.transaction(async (tx) => {
         const admission = await people.admit(tx, origin, connection, identity);
         if ('refused' in admission)
-          throw new SignInRefused(refusalErrors[admission.refused], {
+          throw new SignInRefused(errorOfRefusal[admission.refused], {
             reason: admission.refused,
             ...admission.details,
           });
@@ -263,7 +231,7 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
       return failed(error.error, origin, [cookie.clear()]);
     }
@@ -353,10 +321,9 @@ export function createProviderSignIn(
       const begun = await takeAnswer(db, hash, now());
       if (!begun) return failed('sign_in_expired', origin, [cookie.clear()]);
       const { connectionId, testerId } = begun;
+      const connection = connectionId === null ? undefined : await connections.findProvider(db, connectionId);
       try {
         // The answer is verified against the provider that the sign-in began with, so that of another one is of no use.
-        const connection =
-          connectionId === null ? undefined : await connections.findProvider(db, connectionId);
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
           return failed('connection_unavailable', origin, [cookie.clear()]);
@@ -381,7 +348,7 @@ export function createProviderSignIn(
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
         const page = testerId === null ? signInPage : testPage;
-        return failed(await problem(error, origin), origin, [cookie.clear()], page);
+        return failed(await problem(error, origin, connection), origin, [cookie.clear()], page);
       }
     },
 
