@@ -184,7 +184,7 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   await dialog.getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('heading', { name: 'No agent acts for you' }).waitFor();
   assert.equal(await isActive(), false);
-  await page.getByRole('radio', { name: 'Revoked' }).check({ force: true });
+  await page.getByText('Revoked', { exact: true }).click();
   await row.getByText('orders:read').waitFor();
 });
 
@@ -220,7 +220,11 @@ const error = (status: number, code: string, message: string, details: object = 
 const unauthorized = error(401, 'UNAUTHORIZED', 'Sign in.');
 
 browserTest('the other states: sign-in, refusals, the end of a request, errors', async (t) => {
-  const page = await server.open(t, '/sign-in', { as: null, width: 360 });
+  const page = await server.open(t, '/sign-in?error=conditions_not_met', { as: null, width: 360 });
+  await page
+    .getByRole('alert')
+    .getByText(/does not meet the conditions of the organization/)
+    .waitFor();
   type Fulfil = Parameters<Route['fulfill']>[0];
   let [asked, signIn, posted, chosen]: Fulfil[] = [];
   const sent: unknown[] = [];
