@@ -54,7 +54,7 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
   if (command.paging) own.option('--all', 'read all pages');
   if (command.operation.answers.length > 0)
     own.option('--output <file>', 'write the answer to a file as it is');
-  if (command.isDestructive || command.operation.id === 'updateAgent')
+  if (command.isDestructive || command.finalStatus !== undefined)
     own.option('--yes', 'do not ask before the change');
   own.optionsGroup('Connection:');
   addConnectionOptions(own);
