@@ -32,8 +32,9 @@ export const challengeOf = (verifier: string): string =>
   createHash('sha256').update(verifier).digest('base64url');
 
 export async function createAuthorizationScenario(changes: Record<string, string> = {}) {
+  const issuer = changes.BASE_URL ?? baseUrl;
   trustTestAuthority();
-  const provider = await startSignInProvider([baseUrl + callback]);
+  const provider = await startSignInProvider([issuer + callback]);
   const outbound = createOutbound({
     allowPrivate: false,
     resolve: async () => ['127.0.0.1'],
@@ -127,7 +128,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
     };
   };
 
-  const newBrowser = () => createBrowser(t, baseUrl);
+  const newBrowser = () => createBrowser(t, issuer);
 
   /** Through the provider's page; returns the answer to the callback. */
   const logIn = async (browser: TestBrowser, url: string, login: string) => {
@@ -163,7 +164,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
   const pathOf = (requestId: string) => `/console/api/authorization-requests/${requestId}`;
 
   /** Up to the consent page of a browser whose person has signed in. */
-  const ask = async (browser: TestBrowser, { url }: CodeRequest): Promise<string> =>
+  const ask = async (browser: TestBrowser, { url }: { url: string | URL }): Promise<string> =>
     requestIdIn((await browser.request(url)).location);
 
   const decide = (browser: TestBrowser, requestId: string, decision: object = { decision: 'approve' }) =>
@@ -175,12 +176,18 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return Object.fromEntries(new URL(String(location)).searchParams);
   };
 
+  /** The person in the browser agrees to the request at this address. Returns the client's redirect URI with the answer. */
+  const agree = async (browser: TestBrowser, url: string | URL, decision?: object): Promise<string> => {
+    const answer = await decide(browser, await ask(browser, { url }), decision);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json.redirectTo;
+  };
+
   /** A code that the person has just agreed to. */
   const consent = async (browser: TestBrowser, request: CodeRequest, decision?: object): Promise<string> => {
-    const answer = await decide(browser, await ask(browser, request), decision);
-    assert.equal(answer.status, 200, answer.text);
-    const { code, state, iss } = answerIn(answer.json.redirectTo, request.client.redirectUri);
-    assert.deepEqual([state, iss], [request.parameters.state, baseUrl]);
+    const location = await agree(browser, request.url, decision);
+    const { code, state, iss } = answerIn(location, request.client.redirectUri);
+    assert.deepEqual([state, iss], [request.parameters.state, issuer]);
     return String(code);
   };
 
@@ -220,6 +227,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
 
   return {
     t,
+    issuer,
     provider,
     organizationId,
     operate,
@@ -241,6 +249,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
     ask,
     decide,
     answerIn,
+    agree,
     consent,
     exchange,
     refresh,
