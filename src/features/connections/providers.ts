@@ -27,7 +27,8 @@ export interface ConnectionProviders {
   findProvider(db: Queryable, connectionId: string): Promise<ConnectionProvider | undefined>;
 }
 
-const maxCached = 500;
+/** Each may keep half a megabyte, if the provider sends that much. */
+const maxCached = 100;
 
 export function createConnectionProviders({
   vault,

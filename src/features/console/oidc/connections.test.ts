@@ -226,6 +226,11 @@ describe('signing in through a connection', () => {
     if (other) other.tamper = { claims: { nonce: 'another' } };
     assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
     if (other) other.tamper = undefined;
+    const refusals = await eventsOf(organizationId, ['session.refused']);
+    assert.deepEqual(
+      refusals.map(({ metadata }) => [metadata.reason, metadata.connectionId]),
+      Array(2).fill(['invalid answer of the provider', foreign.connectionId]),
+    );
   });
 
   it('accepts an answer once, with the state of this sign-in, from the provider that it began with', async () => {
@@ -301,6 +306,38 @@ describe('signing in through a connection', () => {
     const requestId = randomUUID();
     const done = await signIn(newBrowser(), account(), `${address}&requestId=${requestId}`);
     assert.equal(done.location, `/console/authorize/${requestId}`);
+  });
+
+  it("continues one through the instance's own provider, also after the choice of an organization", async () => {
+    const organizationId = await makeOrganization();
+    const [agentId, login, requestId] = [
+      await makeAgent(organizationId),
+      account({}, ownProvider),
+      randomUUID(),
+    ];
+    await asOperator('POST', `/organizations/${organizationId}/people`, {
+      ...{ issuer: ownProvider?.issuer, subject: login, name: 'Ada', role: 'viewer', agentId },
+    });
+    const chosen = await signIn(newBrowser(), login, `${start}?requestId=${requestId}`);
+    const query = new URL(chosen.location ?? '', baseUrl).searchParams;
+    assert.deepEqual(
+      [query.get('choose'), query.get('returnTo')],
+      ['organization', `/console/authorize/${requestId}`],
+    );
+    await t.sql('update people set last_sign_in_at = created_at where subject = $1', [login]);
+    const done = await signIn(newBrowser(), login, `${start}?requestId=${requestId}`);
+    assert.equal(done.location, `/console/authorize/${requestId}`);
+  });
+
+  it('is refused for a provider whose page is no web address', async () => {
+    const connection = await connect({ issuer: other?.issuer });
+    if (other)
+      other.handlerOverride = (_, response) =>
+        void response
+          .setHeader('content-type', 'application/json')
+          .end(JSON.stringify({ issuer: other.issuer, authorization_endpoint: 'javascript:alert(1)' }));
+    assert.equal(errorOf(await newBrowser().request(connection.address)), 'provider_unavailable');
+    if (other) other.handlerOverride = undefined;
   });
 
   it("members do not come in through the instance's own provider, although its issuer is the same", async () => {

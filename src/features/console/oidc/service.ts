@@ -151,7 +151,7 @@ export function createProviderSignIn(
     page = signInPage,
   ): Step => ({ location: `${page}?${new URLSearchParams({ error, requestId })}`, cookies });
 
-  /** In the log of the organization that has invited the person, otherwise in that of the instance. */
+  /** In the log of the organization of the connection or the invitation, otherwise in that of the instance. */
   const refuse = (
     origin: Origin,
     metadata: Record<string, unknown>,
@@ -166,11 +166,18 @@ export function createProviderSignIn(
     });
   };
 
-  const problem = async (error: unknown, origin: Origin): Promise<SignInError> => {
+  const problem = async (
+    error: unknown,
+    origin: Origin,
+    connection?: ConnectionProvider,
+  ): Promise<SignInError> => {
     if (!(error instanceof ProviderProblem)) throw error;
     const { reason, message } = error;
     log.warn({ reason, detail: message, requestId: origin.requestId }, 'sign-in through the provider failed');
-    if (reason === 'invalid') await refuse(origin, { reason: 'invalid answer of the provider' });
+    if (reason === 'invalid') {
+      const metadata = connection && { connectionId: connection.connectionId };
+      await refuse(origin, { reason: 'invalid answer of the provider', ...metadata }, connection);
+    }
     return errorOf[reason];
   };
 
@@ -353,10 +360,9 @@ export function createProviderSignIn(
       const begun = await takeAnswer(db, hash, now());
       if (!begun) return failed('sign_in_expired', origin, [cookie.clear()]);
       const { connectionId, testerId } = begun;
+      const connection = connectionId === null ? undefined : await connections.findProvider(db, connectionId);
       try {
         // The answer is verified against the provider that the sign-in began with, so that of another one is of no use.
-        const connection =
-          connectionId === null ? undefined : await connections.findProvider(db, connectionId);
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
           return failed('connection_unavailable', origin, [cookie.clear()]);
@@ -381,7 +387,7 @@ export function createProviderSignIn(
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
         const page = testerId === null ? signInPage : testPage;
-        return failed(await problem(error, origin), origin, [cookie.clear()], page);
+        return failed(await problem(error, origin, connection), origin, [cookie.clear()], page);
       }
     },
 
