@@ -57,11 +57,11 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return answer.text === '' ? undefined : answer.json;
   };
 
-  const connect = (orgId: string, name = 'Company') =>
+  const connect = (orgId: string, name = 'Company', clientId = provider.clientId) =>
     operate('POST', `/organizations/${orgId}/connections`, {
       name,
       issuer: provider.issuer,
-      clientId: provider.clientId,
+      clientId,
       clientSecret: provider.clientSecret,
     });
   const connection = await connect(organizationId);
@@ -69,10 +69,11 @@ export async function createAuthorizationScenario(changes: Record<string, string
     operate('POST', '/resources', newResource({ peopleScopes: ['orders:read', 'orders:write'], ...more }));
   const resource = await makeResource();
 
-  const confidential = async (more: object = {}): Promise<TestClient> => {
-    const client = await t.agent({ redirectUris: [redirectUri], ...more });
-    const { agentId, clientId, clientSecret } = client;
+  const confidential = async (more: object = {}) => {
+    const agent = await t.agent({ redirectUris: [redirectUri], ...more });
+    const { agentId, clientId, clientSecret } = agent;
     return {
+      agent,
       agentId,
       clientId,
       redirectUri,
@@ -143,7 +144,8 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return browser.request(back.location as string);
   };
 
-  const startOf = () => `/console/api/oidc/start?connectionId=${connection.connectionId}`;
+  const startOf = (connectionId: string = connection.connectionId) =>
+    `/console/api/oidc/start?connectionId=${connectionId}`;
 
   /** A browser with a session of a member, who is new unless the login is known. */
   const member = async (login = `person-${randomUUID()}`) => {
@@ -213,13 +215,23 @@ export async function createAuthorizationScenario(changes: Record<string, string
       ...more,
     });
 
-  /** The tokens of a new consent of a member. */
+  /** The tokens of a new consent of the person in the browser. */
+  const tokensFor = async (
+    browser: TestBrowser,
+    client: TestClient,
+    more: Record<string, string | undefined> = {},
+    decision?: object,
+  ): Promise<Record<string, string>> => {
+    const request = newRequest(client, more);
+    const answer = await exchange(request, await consent(browser, request, decision));
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  };
+
+  /** The same, of a new member. */
   const granted = async (client: TestClient, more: Record<string, string | undefined> = {}) => {
     const person = await member();
-    const request = newRequest(client, more);
-    const answer = await exchange(request, await consent(person.browser, request));
-    assert.equal(answer.status, 200, answer.text);
-    return { ...person, request, tokens: answer.json as Record<string, string> };
+    return { ...person, tokens: await tokensFor(person.browser, client, more) };
   };
 
   const isActive = async (token: string | undefined): Promise<boolean> =>
@@ -253,6 +265,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
     consent,
     exchange,
     refresh,
+    tokensFor,
     granted,
     isActive,
   };
