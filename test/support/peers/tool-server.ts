@@ -45,6 +45,7 @@ export async function startToolServer({
     issuer,
     audience,
     organizationId,
+    subjects: 'people',
     resourceMetadata: origin + metadataPath,
     revocation: 'introspect',
     introspectWith: createClient({ issuer, clientId: reader.clientId, auth: reader.clientSecret }),

@@ -57,11 +57,11 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return answer.text === '' ? undefined : answer.json;
   };
 
-  const connect = (orgId: string, name = 'Company', clientId = provider.clientId) =>
+  const connect = (orgId: string, name = 'Company') =>
     operate('POST', `/organizations/${orgId}/connections`, {
       name,
       issuer: provider.issuer,
-      clientId,
+      clientId: provider.clientId,
       clientSecret: provider.clientSecret,
     });
   const connection = await connect(organizationId);
@@ -215,23 +215,25 @@ export async function createAuthorizationScenario(changes: Record<string, string
       ...more,
     });
 
-  /** The tokens of a new consent of the person in the browser. */
-  const tokensFor = async (
+  /** A new consent of the person in the browser. */
+  const grant = async (
     browser: TestBrowser,
     client: TestClient,
     more: Record<string, string | undefined> = {},
     decision?: object,
-  ): Promise<Record<string, string>> => {
+  ) => {
     const request = newRequest(client, more);
     const answer = await exchange(request, await consent(browser, request, decision));
     assert.equal(answer.status, 200, answer.text);
-    return answer.json;
+    return { request, tokens: answer.json as Record<string, string> };
   };
+
+  const tokensFor = async (...wanted: Parameters<typeof grant>) => (await grant(...wanted)).tokens;
 
   /** The same, of a new member. */
   const granted = async (client: TestClient, more: Record<string, string | undefined> = {}) => {
     const person = await member();
-    return { ...person, tokens: await tokensFor(person.browser, client, more) };
+    return { ...person, ...(await grant(person.browser, client, more)) };
   };
 
   const isActive = async (token: string | undefined): Promise<boolean> =>
