@@ -315,8 +315,6 @@ export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
-  authorize: { params: {  }; query: {  }; body: undefined; response: undefined };
-  authorizeByForm: { params: {  }; query: {  }; body: Record<string, unknown>; response: undefined };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
@@ -471,8 +469,6 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
-  authorize: { method: 'GET', path: '/api/v1/authorize' },
-  authorizeByForm: { method: 'POST', path: '/api/v1/authorize', form: true },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
