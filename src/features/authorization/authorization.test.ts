@@ -184,6 +184,22 @@ describe('the whole way', () => {
     });
   });
 
+  it('the resource in another spelling is the registered one, in the token too', async () => {
+    const origin = `https://${randomUUID()}.example`;
+    await scenario.makeResource({ identifier: origin });
+    const client = await confidential();
+    const { browser } = await member();
+    for (const spelling of [origin, `${origin}/`, origin.toUpperCase().replace('HTTPS', 'https')]) {
+      const request = newRequest(client, { resource: spelling, prompt: 'consent' });
+      const code = await consent(browser, request);
+      const { status, json } = await exchange(request, code, { resource: spelling });
+      assert.equal(status, 200, JSON.stringify(json));
+      assert.equal(decodeJwt(json.access_token).aud, origin);
+    }
+    const other = newRequest(client, { resource: `${origin}/other` });
+    assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
+  });
+
   it('POST with a form does the same', async () => {
     const client = await confidential();
     const { parameters } = newRequest(client);
