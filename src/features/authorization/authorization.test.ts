@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
+import { createBrowser } from '../../../test/support/clients/browser.ts';
+import { startApp } from '../../../test/support/harness.ts';
 import {
   baseUrl,
   createAuthorizationScenario,
   redirectUri,
 } from '../../../test/support/scenarios/authorization.ts';
+import { createPeopleScenario } from '../../../test/support/scenarios/people.ts';
 
 const scenario = await createAuthorizationScenario();
 const { t, organizationId, resource, operate, confidential, publicClient, newRequest, newBrowser } = scenario;
@@ -625,5 +628,23 @@ describe('the organization', () => {
     const alone = newBrowser();
     const path = `${pathOf(requestIdIn((await alone.request(document.url)).location))}/sign-in`;
     assert.equal((await alone.request(path)).json.organizationNeeded, true);
+  });
+
+  it("without a connection: the instance's own provider if there is one, otherwise the page", async () => {
+    const node = await startApp({ BASE_URL: baseUrl, ...scenario.provider.variables }, t);
+    const people = await createPeopleScenario(node, scenario.provider, baseUrl);
+    const { organizationId: home, person } = await people.invite();
+    const client = await confidential({ organization_id: home });
+    const { url } = newRequest(client, { resource: baseUrl });
+    const browser = createBrowser(node, baseUrl);
+    const begun = await browser.request(url);
+    assert.match(begun.location ?? '', /^\/console\/api\/oidc\/start\?requestId=[0-9a-f-]{36}$/);
+    const done = await logIn(browser, begun.location ?? '', person.subject);
+    const question = await browser.request(pathOf(requestIdIn(done.location)));
+    assert.deepEqual([question.status, question.json.person.personId], [200, person.personId], question.text);
+    const alone = newBrowser();
+    const path = `${pathOf(requestIdIn((await alone.request(url)).location))}/sign-in`;
+    const { connections, instance, organizationNeeded } = (await alone.request(path)).json;
+    assert.deepEqual([connections, instance, organizationNeeded], [[], false, false]);
   });
 });
