@@ -2,7 +2,7 @@
 
 export type A2aAgentCard = { name: string; description: string; supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string }[]; provider: { organization: string; url: string }; version: string; capabilities: { extensions: { uri: string; description: string; params: { did: string; identityProvider: string; organizationId: string; owner: string } }[] }; defaultInputModes: string[]; defaultOutputModes: string[]; skills: { id: string; name: string; description: string; tags: string[] }[]; signatures?: { protected: string; signature: string }[] | undefined };
 
-export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined };
+export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined };
 
 export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; createdAt: string; updatedAt: string };
 
@@ -262,9 +262,9 @@ export type TokenPreview = { allowed: boolean; claims?: Record<string, unknown> 
 
 export type TokenPreviewRequest = { agentId: string; resource?: string | undefined; scope?: string | undefined };
 
-export type TokenQuestion = { token: string; token_type_hint?: string | undefined };
+export type TokenQuestion = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
-export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined };
+export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined };
 
 export type TokensByAgent = { tenantId: string; month: string; data: { agentId: string; tokenCount: number }[] };
 

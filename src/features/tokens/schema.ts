@@ -58,7 +58,10 @@ export const AccessTokenResponse = Type.Object(
     /** RFC 8693 §2.2.1. */
     issued_token_type: Type.Optional(Type.String()),
     refresh_token: Type.Optional(
-      Type.String({ description: 'of the grants that a person has consented to' }),
+      Type.String({
+        description: 'with authorization_code and refresh_token: used once, for the next token',
+        examples: ['csr_7xM1…'],
+      }),
     ),
   },
   { title: 'AccessTokenResponse' },
