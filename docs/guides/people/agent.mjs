@@ -14,6 +14,11 @@ const response = await fetch(AUDIENCE, {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
   },
-  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_orders', arguments: {} } }),
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'list_orders', arguments: {} },
+  }),
 });
 console.log(await response.text());

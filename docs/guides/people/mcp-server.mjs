@@ -26,7 +26,9 @@ const requires = (...requiredScopes) =>
 function createTools() {
   const server = new McpServer({ name: 'orders', version: '1.0.0' });
   server.registerTool('list_orders', { description: 'Lists my orders' }, ({ authInfo }) => ({
-    content: [{ type: 'text', text: `orders of ${authInfo.extra.subject.id}, asked by ${authInfo.clientId}` }],
+    content: [
+      { type: 'text', text: `orders of ${authInfo.extra.subject.id}, asked by ${authInfo.clientId}` },
+    ],
   }));
   server.registerTool('refund_order', { description: 'Refunds an order' }, ({ authInfo }) => ({
     content: [{ type: 'text', text: `refunded for ${authInfo.extra.subject.id}` }],
@@ -36,7 +38,9 @@ function createTools() {
 
 /** The scope that a call needs. A call without it is 403 with `insufficient_scope`, and the host asks the person for more. */
 const scopeOf = ({ method, params }) =>
-  method === 'tools/call' && params?.name === 'refund_order' ? ['orders:read', 'orders:refund'] : ['orders:read'];
+  method === 'tools/call' && params?.name === 'refund_order'
+    ? ['orders:read', 'orders:refund']
+    : ['orders:read'];
 
 const app = express();
 app.use(express.json());

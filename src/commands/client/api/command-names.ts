@@ -31,6 +31,8 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   introspectToken: ['tokens', 'introspect'],
   revokeToken: ['tokens', 'revoke'],
   issueIdToken: ['tokens', 'id-token'],
+  getClientPolicy: ['client-policy', 'get'],
+  putClientPolicy: ['client-policy', 'set'],
 };
 
 /** First words of operation ids that are not the best verb. */
@@ -39,6 +41,8 @@ const verbs: Readonly<Record<string, string>> = { generate: 'create', put: 'set'
 /** Operations that are no command of this kind, and why. */
 export const withoutCommand: Readonly<Record<string, string>> = {
   issueToken: '`countersign token` gets tokens, and every command gets its own',
+  authorize: 'a client opens it in the browser of a person',
+  authorizeByForm: 'a client opens it in the browser of a person',
   exchangeOutsideToken: 'a workload sends it, with the token of its platform',
   receiveBillingEvent: 'the payment provider sends it',
   streamEvents: '`countersign audit tail` and `countersign listen` read the stream',
@@ -77,6 +81,17 @@ export const shortcuts: readonly Shortcut[] = [
   ...shortcutsOf('organizations', 'updateOrganization', {
     suspend: [{ status: 'suspended' }, 'Suspend an organization with all its agents'],
     reactivate: [{ status: 'active' }, 'Reactivate a suspended organization'],
+  }),
+  ...shortcutsOf('people', 'updatePerson', {
+    suspend: [
+      { status: 'suspended' },
+      "Suspend a person: the person's sessions end, and for good all that agents may do for the person",
+    ],
+    activate: [{ status: 'active' }, 'Activate a suspended person'],
+  }),
+  ...shortcutsOf('connections', 'updateConnection', {
+    disable: [{ status: 'disabled' }, 'Disable a connection: the sessions that began through it end at once'],
+    enable: [{ status: 'active' }, 'Enable a disabled connection'],
   }),
   ...shortcutsOf('listings', 'updateListing', {
     publish: [{ status: 'published' }, 'Publish a listing of the marketplace'],
