@@ -57,14 +57,23 @@ const jwkOf = (kid: TokenKey) => ({
   use: 'sig',
 });
 
-const head = ({ name, acceptAnyOrganization }: TokenCase) => ({ name, acceptAnyOrganization });
+const head = ({ name, acceptAnyOrganization, subjects }: TokenCase) => ({
+  name,
+  acceptAnyOrganization,
+  subjects,
+});
 
 const acceptedEntry = (each: AcceptedCase) => ({
   ...head(each),
   verified: each.verified,
   token: sign(each),
 });
-const refusedEntry = (each: RefusedCase) => ({ ...head(each), reason: each.reason, token: sign(each) });
+const refusedEntry = (each: RefusedCase) => ({
+  ...head(each),
+  reason: each.reason,
+  code: each.code ?? 'invalid_token',
+  token: sign(each),
+});
 
 const file = {
   issuer,
@@ -77,7 +86,9 @@ const file = {
     ...['', 'x', 'x.y.z'].map((token) => ({
       name: `not a token: "${token}"`,
       acceptAnyOrganization: false,
+      subjects: 'agents',
       reason: '',
+      code: 'invalid_token',
       token,
     })),
   ],
@@ -91,12 +102,6 @@ replaceVectors({
   tokens: {
     ...file,
     accepted: [...file.accepted, ...acceptedBySdks.map((each) => withOptions(acceptedEntry(each), each))],
-    refused: [
-      ...file.refused.map((entry) => ({ ...entry, code: 'invalid_token' })),
-      ...refusedBySdks.map((each) => ({
-        ...withOptions(refusedEntry(each), each),
-        code: each.code ?? 'invalid_token',
-      })),
-    ],
+    refused: [...file.refused, ...refusedBySdks.map((each) => withOptions(refusedEntry(each), each))],
   },
 });

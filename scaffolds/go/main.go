@@ -114,16 +114,17 @@ func checkToken(ctx context.Context, token string) error {
 	}
 	fmt.Printf("The token is genuine. It was issued to %s of organization %s and carries: %s.\n",
 		verified.AgentID, verified.OrganizationID, orNone(verified.Scopes))
-	if len(verified.Actors) > 0 {
+	if verified.ChainID != "" {
 		fmt.Printf("It is delegated by %s in chain %s; actors: %s.\n",
-			verified.Subject, verified.ChainID, strings.Join(verified.Actors, ", "))
+			verified.Subject.ID, verified.ChainID, strings.Join(verified.Actors, ", "))
 	}
 	return nil
 }
 
-// verify accepts tokens of the agent's own organization only, unless the settings say otherwise.
+// verify accepts tokens of the agent's own organization only, unless the settings say otherwise. It refuses tokens of
+// agents that act for a person.
 func verify(ctx context.Context, issuer, audience, token string) (*countersign.VerifiedToken, error) {
-	config := countersign.VerifierConfig{Issuer: issuer, Audience: audience}
+	config := countersign.VerifierConfig{Issuer: issuer, Audience: audience, Subjects: countersign.SubjectsAgents}
 	var err error
 	switch os.Getenv("ACCEPT_ANY_ORGANIZATION") {
 	case "true":

@@ -82,7 +82,7 @@ export function createOpenIdProvider(
     async authorizationUrl({ state, nonce, codeVerifier }) {
       try {
         const { library, client } = await open();
-        const url = library.buildAuthorizationUrl(client, {
+        return library.buildAuthorizationUrl(client, {
           redirect_uri: redirectUri,
           response_type: 'code',
           scope: scopes.join(' '),
@@ -90,11 +90,7 @@ export function createOpenIdProvider(
           nonce,
           code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
           code_challenge_method: 'S256',
-        });
-        // The provider has chosen the address, and a page of the console opens it.
-        if (!/^https?:$/.test(url.protocol))
-          throw new ProviderProblem('unavailable', 'the authorization endpoint is no web address');
-        return url.href;
+        }).href;
       } catch (error) {
         throw problemOf(error, 'unavailable');
       }

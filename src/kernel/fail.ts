@@ -1,6 +1,5 @@
 /** Errors of the API: services call `fail(CODE)`; kernel/http/error-format.ts formats them. */
 import { type ErrorCode, errors, type TokenErrorCode, tokenErrors } from '../contract/errors.ts';
-import type { Tx } from './data/db.ts';
 
 interface FailOptions {
   readonly message?: string;
@@ -43,20 +42,16 @@ export class TokenError extends Error {
   readonly reason: string;
   /** Added to the audit event. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** What the refused request changes nevertheless. The endpoint commits it with the record of the refusal. */
-  readonly effect: ((tx: Tx) => Promise<unknown>) | undefined;
 
   constructor(
     code: TokenErrorCode,
     description: string,
     reason = description,
     details: Record<string, unknown> = {},
-    effect?: (tx: Tx) => Promise<unknown>,
   ) {
     super(description);
     this.reason = reason;
     this.details = details;
-    this.effect = effect;
     this.name = 'TokenError';
     this.code = code;
     this.status = tokenErrors[code];

@@ -27,6 +27,13 @@ export interface Target {
   readonly connectionId: string;
   /** A session of an admin of that organization, and a finished test of the connection, as a header `Cookie`. */
   readonly testerCookie: string;
+  /** A request of a registered client of that organization that waits for the person's decision. */
+  readonly requestId: string;
+  readonly requestClientId: string;
+  /** The browser of that request with the person's session, as a header `Cookie`. */
+  readonly personCookie: string;
+  /** What the person has consented to before. */
+  readonly consentId: string;
   /** An event of that agent. */
   readonly eventId: string;
   /** A federation partner of the instance. */
@@ -271,6 +278,12 @@ const validExchange = ({ agentId, outsideToken }: Target): TestRequest => ({
 /** Routes whose answer differs between a foreign id and an unknown one, with the reason. Open routes are not listed. */
 export const showsForeign: Readonly<Record<string, string>> = {
   getSession: 'the holder of a cookie already knows that its session exists',
+  getAuthorizationRequest: 'the holder of a cookie already knows that its request exists',
+  decideAuthorizationRequest: 'the holder of a cookie already knows that its request exists',
+  getAuthorizationSignIn: 'the holder of a cookie already knows that its request exists',
+  chooseAuthorizationOrganization: 'the holder of a cookie already knows that its request exists',
+  listOwnConsents: 'the holder of a cookie already knows that its session exists',
+  revokeOwnConsent: 'the holder of a cookie already knows that its session exists',
   createCommandLineCode: 'the holder of a cookie already knows that its session exists',
   startConnectionTest: 'the holder of a cookie already knows that its session exists',
   getConnectionTest: 'the holder of a cookie already knows that its session exists',
@@ -288,6 +301,8 @@ export const changesNothing: Readonly<Record<string, string>> = {
   createConsoleLink: 'a link lasts a minute and opens nothing by itself; the session has the event',
   verifyResource: 'this resource is verified; verification.test.ts has the event',
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
+  authorizeByForm: 'begins a request; the decision of the person has the event',
+  chooseAuthorizationOrganization: 'part of a request; the decision of the person has the event',
   startConnectionTest: 'begins a sign-in that ends without a session',
 };
 
@@ -730,6 +745,55 @@ export const rows: Readonly<Record<string, Row>> = {
   },
 
   // A Bearer token means nothing to these routes.
+  authorize: {
+    request: ({ requestClientId }) => ({
+      method: 'GET',
+      url: `${api}/authorize?client_id=${requestClientId}`,
+    }),
+    answers: sameForAll('302'),
+  },
+  authorizeByForm: {
+    request: ({ requestClientId }) => ({
+      method: 'POST',
+      url: `${api}/authorize`,
+      form: { client_id: requestClientId },
+    }),
+    answers: sameForAll('302'),
+  },
+  getAuthorizationRequest: {
+    request: ({ requestId, personCookie: cookie }) => ({
+      method: 'GET',
+      url: `/console/api/authorization-requests/${requestId}`,
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  decideAuthorizationRequest: {
+    request: ({ requestId, personCookie: cookie }) => ({
+      method: 'POST',
+      url: `/console/api/authorization-requests/${requestId}`,
+      payload: { decision: 'approve' },
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  getAuthorizationSignIn: {
+    request: ({ requestId, personCookie: cookie }) => ({
+      method: 'GET',
+      url: `/console/api/authorization-requests/${requestId}/sign-in`,
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  chooseAuthorizationOrganization: {
+    request: ({ requestId, organizationId: organization, personCookie: cookie }) => ({
+      method: 'POST',
+      url: `/console/api/authorization-requests/${requestId}/sign-in`,
+      payload: { organization },
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('200'),
+  },
   startConnectionTest: {
     request: ({ connectionId, testerCookie: cookie }) => ({
       method: 'POST',

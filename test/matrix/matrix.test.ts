@@ -106,6 +106,10 @@ describe('permission matrix of operations and principals', () => {
         connectionId: randomUUID(),
         testerCookie: 'countersign=invented',
         signInCookie: 'countersign-sign-in=invented',
+        requestId: randomUUID(),
+        requestClientId: randomUUID(),
+        personCookie: 'countersign=invented',
+        consentId: randomUUID(),
         eventId: t.app.ids.uuidV7(t.clock.now()),
         partnerId: randomUUID(),
         policyId: randomUUID(),
@@ -184,7 +188,9 @@ describe('permission matrix of operations and principals', () => {
     for (const { id, method, access } of t.app.routes) {
       const request = rows[id]?.request;
       // The others prove the caller in another way than by a token.
-      const isByToken = ['bearer', 'scope', 'clientOrScope', 'policy'].includes(access.kind);
+      const isByToken = ['bearer', 'scope', 'clientOrScope', 'clientOrBearer', 'policy'].includes(
+        access.kind,
+      );
       if (!request || method === 'GET' || !isByToken || id in showsForeign) continue;
       await send(t, request(target), token);
       asked.push(id);

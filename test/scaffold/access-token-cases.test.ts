@@ -13,26 +13,28 @@ import { webhookCases } from '../support/sdk/webhook-cases.ts';
 interface SignedCase {
   readonly name: string;
   readonly acceptAnyOrganization: boolean;
+  readonly subjects: string;
   readonly token: string;
 }
 
 const file: {
   accepted: readonly (SignedCase & { verified: object })[];
-  refused: readonly (SignedCase & { reason: string })[];
+  refused: readonly (SignedCase & { reason: string; code: string })[];
 } = JSON.parse(
   readFileSync(new URL('../../scaffolds/shared/testdata/access-token-cases.json', import.meta.url), 'utf8'),
 );
 
-const decode = ({ name, acceptAnyOrganization, token }: SignedCase) => {
+const decode = ({ name, acceptAnyOrganization, subjects, token }: SignedCase) => {
   const [header, payload] = token
     .split('.', 2)
     .map((part) => JSON.parse(`${Buffer.from(part, 'base64url')}`));
-  return { name, acceptAnyOrganization, header, payload };
+  return { name, acceptAnyOrganization, subjects, header, payload };
 };
 
-const declared = ({ name, acceptAnyOrganization, header, payload }: TokenCase) => ({
+const declared = ({ name, acceptAnyOrganization, subjects, header, payload }: TokenCase) => ({
   name,
   acceptAnyOrganization,
+  subjects,
   header,
   payload,
 });
@@ -45,8 +47,8 @@ test('the signed tokens are the declared cases (npm run token-cases writes them)
   assert.deepEqual(
     file.refused
       .filter(({ name }) => !name.startsWith('not a token'))
-      .map((each) => ({ ...decode(each), reason: each.reason })),
-    refused.map((each) => ({ ...declared(each), reason: each.reason })),
+      .map((each) => ({ ...decode(each), reason: each.reason, code: each.code })),
+    refused.map((each) => ({ ...declared(each), reason: each.reason, code: each.code ?? 'invalid_token' })),
   );
 });
 

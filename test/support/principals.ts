@@ -295,6 +295,46 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { personId, signInCookie: `countersign-sign-in=${secret}` };
   };
 
+  /** A viewer, who may lend what the agent may read of our own API, has a session, one consent, and a request that waits. */
+  const makeConsent = async (organizationId: string, agentId: string) => {
+    const { personId } = await makePerson(organizationId, agentId);
+    const secret = randomBytes(32).toString('base64url');
+    // By SQL: there is no provider here.
+    await t.sql(
+      `insert into console_sessions (session_id, secret_hash, method, agent_id, organization_id, person_id, scopes,
+         created_at, last_used_at, expires_at)
+       values ($1, sha256(convert_to($2, 'UTF8')), 'oidc', $3, $4, $5, '{}', now(), now(), now() + interval '8 hours')`,
+      [randomUUID(), secret, agentId, organizationId, personId],
+    );
+    const redirectUri = 'https://app.example/callback';
+    const client = newAgent({ organization_id: organizationId, redirectUris: [redirectUri] });
+    const { agentId: requestClientId } = await asOperator('POST', '/agents', client);
+    const { issuer } = (await t.call('GET', '/.well-known/oauth-authorization-server')).json;
+    const parameters = new URLSearchParams({
+      ...{ response_type: 'code', client_id: requestClientId, resource: issuer },
+      ...{ code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' },
+    });
+    const begin = async (cookie: string) => {
+      const { headers } = await t.call('GET', `/api/v1/authorize?${parameters}`, { headers: { cookie } });
+      const [browser] = String(headers['set-cookie']).split(';');
+      return {
+        requestId: String(headers.location).split('/').at(-1),
+        cookie: `countersign=${secret}; ${browser}`,
+      };
+    };
+    const first = await begin(`countersign=${secret}`);
+    await t.call('POST', `/console/api/authorization-requests/${first.requestId}`, {
+      payload: { decision: 'approve' },
+      headers: { cookie: first.cookie, 'sec-fetch-site': 'same-origin', 'x-countersign-console': '1' },
+    });
+    const [consent] = await t.sql<{ chain_id: string }>(
+      'select chain_id from delegations where subject_id = $1',
+      [personId],
+    );
+    const { requestId } = await begin(first.cookie);
+    return { requestId, requestClientId, personCookie: first.cookie, consentId: consent?.chain_id };
+  };
+
   /** The provider's port refuses connections. */
   const makeConnection = async (organizationId: string) => {
     const { connectionId } = await asOperator('POST', `/organizations/${organizationId}/connections`, {
@@ -336,6 +376,8 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return {
       ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
       ...(needs('personId', 'signInCookie') && (await makePerson(organizationId, agentId))),
+      ...(needs('requestId', 'requestClientId', 'personCookie', 'consentId') &&
+        (await makeConsent(organizationId, agentId))),
       ...(needs('connectionId', 'testerCookie') && (await makeConnection(organizationId))),
       ...(needs('sessionCookie') && (await signIn(agentId, clientSecret))),
       ...(needs('eventId') && (await findEvent(agentId))),

@@ -29,14 +29,25 @@ def api_url() -> str:
 
 
 def verifier(audience: str) -> Verifier:
-    """Accepts tokens of the agent's own organization only, unless the settings say otherwise."""
+    """Accepts tokens of the agent's own organization only, unless the settings say otherwise.
+
+    Tokens of agents that act for a person are refused.
+    """
     match os.environ.get("ACCEPT_ANY_ORGANIZATION") or "false":
         case "true":
-            return Verifier(api_url(), audience, accept_any_organization=True, revocation="none")
+            organization_id = None
         case "false":
-            return Verifier(api_url(), audience, setting("ORGANIZATION_ID"), revocation="none")
+            organization_id = setting("ORGANIZATION_ID")
         case _:
             raise BadSetting("ACCEPT_ANY_ORGANIZATION must be true or false")
+    return Verifier(
+        api_url(),
+        audience,
+        organization_id,
+        accept_any_organization=organization_id is None,
+        subjects="agents",
+        revocation="none",
+    )
 
 
 def who_am_i() -> None:
@@ -72,9 +83,9 @@ def check_token(token: str) -> None:
         f"The token is genuine. It was issued to {verified.agent_id} of organization "
         f"{verified.organization_id} and carries: {' '.join(verified.scopes) or 'no scope'}."
     )
-    if verified.actors:
+    if verified.chain_id:
         print(
-            f"It is delegated by {verified.subject} in chain {verified.chain_id}; "
+            f"It is delegated by {verified.subject.id} in chain {verified.chain_id}; "
             f"actors: {', '.join(verified.actors)}."
         )
 

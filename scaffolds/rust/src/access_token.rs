@@ -7,7 +7,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 
 use crate::error::Error;
 use crate::outside::Outside;
-use crate::verified_token::{VerifiedToken, is_id};
+use crate::verified_token::{Subject, VerifiedToken, is_id};
 
 /// A made-up key id must not make us ask for the keys each time.
 const COOL_DOWN_SECONDS: u64 = 30;
@@ -22,23 +22,36 @@ struct Keys {
     attempted_at: Option<u64>,
 }
 
+/// On whose behalf the agents that present a token may act.
+#[derive(Clone, Copy)]
+#[allow(dead_code)] // The example uses one of them.
+pub enum Subjects {
+    /// Agents that act for themselves or for other agents.
+    Agents,
+    /// Agents that act for a person.
+    People,
+    Any,
+}
+
 pub struct Verifier<'a, O> {
     outside: &'a O,
     issuer: String,
     /// None: any is accepted.
     organization_id: Option<String>,
+    subjects: Subjects,
     validation: Validation,
     keys: Mutex<Keys>,
 }
 
 impl<'a, O: Outside> Verifier<'a, O> {
-    /// Takes the issuer of the tokens, which is the API's address, whom they must be meant for, and the organization
-    /// whose tokens are accepted.
+    /// Takes the issuer of the tokens, which is the API's address, whom they must be meant for, the organization
+    /// whose tokens are accepted, and on whose behalf the agents may act.
     pub fn new(
         outside: &'a O,
         issuer: &str,
         audience: &str,
         organization_id: &str,
+        subjects: Subjects,
     ) -> Result<Self, Error> {
         if !is_id(organization_id) {
             return Err(Error::Config(
@@ -47,12 +60,17 @@ impl<'a, O: Outside> Verifier<'a, O> {
         }
         Ok(Self {
             organization_id: Some(organization_id.to_owned()),
-            ..Self::accept_any_organization(outside, issuer, audience)
+            ..Self::accept_any_organization(outside, issuer, audience, subjects)
         })
     }
 
     /// Accepts tokens of every organization on the instance: compare `VerifiedToken::organization_id` yourself.
-    pub fn accept_any_organization(outside: &'a O, issuer: &str, audience: &str) -> Self {
+    pub fn accept_any_organization(
+        outside: &'a O,
+        issuer: &str,
+        audience: &str,
+        subjects: Subjects,
+    ) -> Self {
         let mut validation = Validation::new(Algorithm::RS256);
         validation.leeway = CLOCK_TOLERANCE_SECONDS;
         validation.validate_nbf = true;
@@ -63,6 +81,7 @@ impl<'a, O: Outside> Verifier<'a, O> {
             outside,
             issuer: issuer.to_owned(),
             organization_id: None,
+            subjects,
             validation,
             keys: Mutex::default(),
         }
@@ -87,11 +106,20 @@ impl<'a, O: Outside> Verifier<'a, O> {
         let verified = VerifiedToken::read(claims)?;
         match &self.organization_id {
             Some(expected) if *expected != verified.organization_id => {
-                Err(Error::Untrusted(format!(
+                return Err(Error::Untrusted(format!(
                     "the token is of organization {}, not {expected}",
                     verified.organization_id
-                )))
+                )));
             }
+            _ => {}
+        }
+        match (self.subjects, &verified.subject) {
+            (Subjects::Agents, Subject::Person(_)) => Err(Error::Untrusted(
+                "the subject of the token is a person; only agents are accepted".to_owned(),
+            )),
+            (Subjects::People, Subject::Agent(_)) => Err(Error::Untrusted(
+                "the subject of the token is an agent; only people are accepted".to_owned(),
+            )),
             _ => Ok(verified),
         }
     }
@@ -182,6 +210,7 @@ mod tests {
     struct Case {
         name: String,
         accept_any_organization: bool,
+        subjects: String,
         #[serde(default)]
         verified: Value,
         #[serde(default)]
@@ -194,11 +223,18 @@ mod tests {
             serde_json::from_str(include_str!("../testdata/access-token-cases.json")).unwrap()
         }
 
-        fn verifier<'a>(&self, stage: &'a Stage, any: bool) -> Verifier<'a, Stage> {
-            if any {
-                Verifier::accept_any_organization(stage, &self.issuer, &self.audience)
+        fn verifier<'a>(&self, stage: &'a Stage, case: &Case) -> Verifier<'a, Stage> {
+            let subjects = match case.subjects.as_str() {
+                "agents" => Subjects::Agents,
+                "people" => Subjects::People,
+                "any" => Subjects::Any,
+                other => panic!("{other}"),
+            };
+            let (issuer, audience) = (&self.issuer, &self.audience);
+            if case.accept_any_organization {
+                Verifier::accept_any_organization(stage, issuer, audience, subjects)
             } else {
-                Verifier::new(stage, &self.issuer, &self.audience, &self.organization_id).unwrap()
+                Verifier::new(stage, issuer, audience, &self.organization_id, subjects).unwrap()
             }
         }
 
@@ -242,11 +278,17 @@ mod tests {
         let cases = Cases::read();
         let stage = cases.stage();
         for case in &cases.accepted {
-            let verifier = cases.verifier(&stage, case.accept_any_organization);
+            let verifier = cases.verifier(&stage, case);
             let verified = verifier.verify(&case.token).expect(&case.name);
             let found = serde_json::json!({
                 "agentId": verified.agent_id,
-                "subject": verified.subject,
+                "subject": {
+                    "type": match verified.subject {
+                        Subject::Agent(_) => "agent",
+                        Subject::Person(_) => "person",
+                    },
+                    "id": verified.subject.id(),
+                },
                 "actors": verified.actors,
                 "chainId": verified.chain_id,
                 "scopes": verified.scopes,
@@ -262,7 +304,7 @@ mod tests {
         let cases = Cases::read();
         let stage = cases.stage();
         for case in &cases.refused {
-            let verifier = cases.verifier(&stage, case.accept_any_organization);
+            let verifier = cases.verifier(&stage, case);
             assert_refused(&verifier, &case.token, &case.reason, &case.name);
         }
     }
@@ -271,7 +313,7 @@ mod tests {
     fn a_verifier_needs_an_organization_or_the_option() {
         let stage = Cases::read().stage();
         for organization_id in ["", "acme"] {
-            assert!(Verifier::new(&stage, "i", "a", organization_id).is_err());
+            assert!(Verifier::new(&stage, "i", "a", organization_id, Subjects::Any).is_err());
         }
     }
 
@@ -279,7 +321,7 @@ mod tests {
     fn keys_are_fetched_once() {
         let cases = Cases::read();
         let stage = cases.stage();
-        let verifier = cases.verifier(&stage, false);
+        let verifier = cases.verifier(&stage, &cases.accepted[0]);
         for _ in 0..3 {
             verifier.verify(&cases.accepted[0].token).unwrap();
         }
@@ -295,7 +337,7 @@ mod tests {
     fn a_key_that_is_no_longer_published_is_refused_after_ten_minutes() {
         let cases = Cases::read();
         let stage = cases.stage();
-        let verifier = cases.verifier(&stage, false);
+        let verifier = cases.verifier(&stage, &cases.accepted[0]);
         let token = &cases.accepted[0].token;
         verifier.verify(token).unwrap();
         stage.jwks.replace(br#"{"keys":[]}"#.to_vec());
@@ -309,7 +351,7 @@ mod tests {
     fn a_failed_fetch_is_not_repeated_at_once() {
         let cases = Cases::read();
         let stage = cases.stage();
-        let verifier = cases.verifier(&stage, false);
+        let verifier = cases.verifier(&stage, &cases.accepted[0]);
         let token = &cases.accepted[0].token;
         stage.status.set(503);
         assert_refused(&verifier, token, "503", "first");

@@ -15,7 +15,7 @@ use std::{env, io};
 
 use serde::Deserialize;
 
-use crate::access_token::Verifier;
+use crate::access_token::{Subjects, Verifier};
 use crate::client::{Client, percent_encoded};
 use crate::error::Error;
 use crate::outside::{Internet, Outside};
@@ -109,20 +109,24 @@ fn check_token(token: &str) -> Result<(), Error> {
     if let Some(chain_id) = verified.chain_id {
         println!(
             "It is delegated by {} in chain {chain_id}; actors: {}.",
-            verified.subject,
+            verified.subject.id(),
             verified.actors.join(", ")
         );
     }
     Ok(())
 }
 
-/// Accepts tokens of the agent's own organization only, unless the settings say otherwise.
+/// Accepts tokens of the agent's own organization only, unless the settings say otherwise. Tokens of agents that act
+/// for a person are refused.
 fn verify(internet: &Internet, audience: &str, token: &str) -> Result<VerifiedToken, Error> {
     let issuer = api_url()?;
     let verifier = match env::var("ACCEPT_ANY_ORGANIZATION").as_deref() {
-        Ok("true") => Verifier::accept_any_organization(internet, &issuer, audience),
+        Ok("true") => {
+            Verifier::accept_any_organization(internet, &issuer, audience, Subjects::Agents)
+        }
         Ok("false" | "") | Err(env::VarError::NotPresent) => {
-            Verifier::new(internet, &issuer, audience, &setting("ORGANIZATION_ID")?)?
+            let organization = setting("ORGANIZATION_ID")?;
+            Verifier::new(internet, &issuer, audience, &organization, Subjects::Agents)?
         }
         _ => {
             return Err(Error::Config(

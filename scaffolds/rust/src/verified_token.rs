@@ -6,14 +6,30 @@ use crate::error::Error;
 
 const MAX_ACTORS: usize = 10;
 
-/// A genuine access token. It is delegated when `actors` is not empty.
+/// On whose behalf an agent acts: `sub` and `sub_profile`.
+#[derive(Debug, PartialEq)]
+pub enum Subject {
+    Agent(String),
+    Person(String),
+}
+
+impl Subject {
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Agent(id) | Self::Person(id) => id,
+        }
+    }
+}
+
+/// A genuine access token. It is delegated when it has a `chain_id`.
 #[derive(Debug)]
 pub struct VerifiedToken {
     /// The agent that acts, which the token was issued to: `client_id`.
     pub agent_id: String,
-    /// The agent on whose behalf it acts: `sub`. The same as `agent_id` unless the token is delegated.
-    pub subject: String,
-    /// The agents of the delegation chain (`act`): the one that acts now first, the subject's own delegatee last.
+    /// The person or the agent on whose behalf it acts. The agent itself unless the token is delegated.
+    pub subject: Subject,
+    /// The agents that act (`act`): the one that acts now first, the subject's own delegatee last. The agent alone
+    /// unless the token is delegated.
     pub actors: Vec<String>,
     /// The delegation: `chain_id`.
     pub chain_id: Option<String>,
@@ -26,12 +42,12 @@ pub struct VerifiedToken {
 impl VerifiedToken {
     pub(crate) fn read(claims: Map<String, Value>) -> Result<Self, Error> {
         let agent_id = read_id(&claims, "client_id")?;
-        let subject = read_id(&claims, "sub")?;
+        let subject = read_subject(&claims)?;
         let actors = read_actors(&claims, &agent_id, &subject)?;
-        let chain_id = if actors.is_empty() {
-            None
-        } else {
+        let chain_id = if claims.contains_key("act") {
             Some(read_id(&claims, "chain_id")?)
+        } else {
+            None
         };
         Ok(Self {
             agent_id,
@@ -45,10 +61,20 @@ impl VerifiedToken {
     }
 }
 
+/// Only tokens of people have `sub_profile`.
+fn read_subject(claims: &Map<String, Value>) -> Result<Subject, Error> {
+    let id = read_id(claims, "sub")?;
+    match claims.get("sub_profile") {
+        None => Ok(Subject::Agent(id)),
+        Some(profile) if profile == "person" => Ok(Subject::Person(id)),
+        Some(_) => Err(untrusted("sub_profile must be person")),
+    }
+}
+
 fn read_actors(
     claims: &Map<String, Value>,
     agent_id: &str,
-    subject: &str,
+    subject: &Subject,
 ) -> Result<Vec<String>, Error> {
     let mut actors = Vec::new();
     let mut next = claims.get("act");
@@ -57,6 +83,8 @@ fn read_actors(
             .get("sub")
             .and_then(Value::as_str)
             .filter(|sub| is_id(sub))
+            // Tokens of agents do not say that the actor is one.
+            .filter(|_| act.get("sub_profile").is_none_or(|it| it == "ai_agent"))
         else {
             return Err(untrusted("act must name an agent in sub"));
         };
@@ -68,13 +96,18 @@ fn read_actors(
         actors.push(actor.to_owned());
         next = act.get("act");
     }
-    match actors.first() {
-        None if claims.contains_key("chain_id") => Err(untrusted("chain_id without act")),
-        None if subject != agent_id => {
+    match (actors.first(), subject) {
+        (None, Subject::Person(_)) => Err(untrusted("sub is a person, but act is missing")),
+        (None, _) if claims.contains_key("chain_id") => Err(untrusted("chain_id without act")),
+        (None, Subject::Agent(id)) if id != agent_id => {
             Err(untrusted("sub and client_id differ, but act is missing"))
         }
-        Some(actor) if actor != agent_id => {
+        (None, _) => Ok(vec![agent_id.to_owned()]),
+        (Some(actor), _) if actor != agent_id => {
             Err(untrusted("act names another agent than client_id"))
+        }
+        (_, Subject::Person(id)) if actors.contains(id) => {
+            Err(untrusted("sub is a person, but act names it as an agent"))
         }
         _ => Ok(actors),
     }

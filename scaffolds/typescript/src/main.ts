@@ -18,9 +18,14 @@ function setting(name: string): string {
 
 const apiUrl = () => setting('API_URL').replace(/\/+$/, '');
 
-/** Tokens of the agent's own organization only, unless the settings say otherwise. */
+/** Tokens of the agent's own organization only, unless the settings say otherwise. Tokens of agents that act for a person are refused. */
 function verifier(audience: string): Verifier {
-  const tokens = { issuer: apiUrl(), audience, revocation: 'none' } as const;
+  const tokens = {
+    issuer: apiUrl(),
+    audience,
+    subjects: 'agents',
+    revocation: 'none',
+  } as const;
   const acceptAny = process.env.ACCEPT_ANY_ORGANIZATION || 'false';
   if (acceptAny !== 'true' && acceptAny !== 'false') {
     throw new Error('ACCEPT_ANY_ORGANIZATION must be true or false');
@@ -56,8 +61,10 @@ async function checkToken(token: string): Promise<void> {
   console.log(
     `The token is genuine. It was issued to ${agentId} of organization ${organizationId} and carries: ${scopes.join(' ') || 'no scope'}.`,
   );
-  if (actors.length > 0) {
-    console.log(`It is delegated by ${subject} in chain ${chainId}; actors: ${actors.join(', ')}.`);
+  if (chainId !== undefined) {
+    console.log(
+      `It is delegated by ${subject.id} in chain ${chainId}; actors: ${actors.join(', ')}.`,
+    );
   }
 }
 

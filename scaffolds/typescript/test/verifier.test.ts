@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JSONWebKeySet } from 'jose';
-import { createVerifier, TokenError, type VerifiedToken } from '../src/countersign/sdk.ts';
+import {
+  createVerifier,
+  type Subjects,
+  TokenError,
+  type VerifiedToken,
+} from '../src/countersign/sdk.ts';
 
 interface Case {
   name: string;
   acceptAnyOrganization: boolean;
+  subjects: Subjects;
   token: string;
 }
 
@@ -16,7 +22,7 @@ const cases: {
   organizationId: string;
   jwks: JSONWebKeySet;
   accepted: (Case & { verified: Omit<VerifiedToken, 'claims'> })[];
-  refused: (Case & { reason: string })[];
+  refused: (Case & { reason: string; code: string })[];
 } = JSON.parse(
   readFileSync(new URL('../testdata/access-token-cases.json', import.meta.url), 'utf8'),
 );
@@ -24,10 +30,11 @@ const cases: {
 const { issuer, audience, organizationId, jwks } = cases;
 const tokens = { issuer, audience, jwks, revocation: 'none' } as const;
 
-const verifierFor = ({ acceptAnyOrganization }: Case) =>
-  createVerifier(
-    acceptAnyOrganization ? { ...tokens, acceptAnyOrganization } : { ...tokens, organizationId },
-  );
+const verifierFor = ({ acceptAnyOrganization, subjects }: Case) =>
+  createVerifier({
+    ...{ ...tokens, subjects },
+    ...(acceptAnyOrganization ? { acceptAnyOrganization } : { organizationId }),
+  });
 
 for (const each of cases.accepted) {
   test(`accepted: ${each.name}`, async () => {
@@ -41,13 +48,19 @@ for (const each of cases.refused) {
   test(`refused: ${each.name}`, () =>
     assert.rejects(
       verifierFor(each).verify(each.token),
-      (error) => error instanceof TokenError && error.message.includes(each.reason),
+      (error) =>
+        error instanceof TokenError &&
+        error.code === each.code &&
+        error.message.includes(each.reason),
     ));
 }
 
-test('a verifier needs an organization, or the option to accept any', () => {
+test('a verifier needs an organization, or the option to accept any, and the subjects', () => {
+  const agents = { ...tokens, subjects: 'agents' } as const;
   for (const wrong of ['', 'acme', undefined as unknown as string]) {
-    assert.throws(() => createVerifier({ ...tokens, organizationId: wrong }), TypeError);
+    assert.throws(() => createVerifier({ ...agents, organizationId: wrong }), TypeError);
   }
-  createVerifier({ ...tokens, acceptAnyOrganization: true });
+  createVerifier({ ...agents, acceptAnyOrganization: true });
+  const unknown = undefined as unknown as Subjects;
+  assert.throws(() => createVerifier({ ...agents, organizationId, subjects: unknown }), TypeError);
 });

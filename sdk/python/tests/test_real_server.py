@@ -99,13 +99,15 @@ def serving(app: Any, port: int) -> Iterator[None]:
 
 def test_token_of_the_api(operator: Client) -> None:
     agent = new_agent(operator, "agents:read", "tokens:read")
-    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(agent.token())
-    assert (verified.agent_id, verified.subject) == (agent.client_id, agent.client_id)
+    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none").verify(
+        agent.token()
+    )
+    assert (verified.agent_id, verified.subject.id) == (agent.client_id, agent.client_id)
     assert set(verified.scopes) == {"agents:read", "tokens:read"}
     narrow = agent.token(scope="agents:read")
-    assert Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(narrow).scopes == (
-        "agents:read",
-    )
+    assert Verifier(ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none").verify(
+        narrow
+    ).scopes == ("agents:read",)
     assert agent.get(f"/agents/{agent.client_id}")["agentId"] == agent.client_id
     with pytest.raises(ApiError) as refusal:
         agent.post("/agents", {})
@@ -119,10 +121,13 @@ def test_asyncio_does_the_same(operator: Client) -> None:
             assert (await agent.get(f"/agents/{agent.client_id}"))["agentId"] == agent.client_id
             seen = [entry async for entry in agent.iterate("/agents", limit=2)]
             assert len(seen) >= 3
-            verifier = AsyncVerifier(ISSUER, ISSUER, ORGANIZATION, revocation="none")
+            verifier = AsyncVerifier(
+                ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none"
+            )
             return await verifier.verify(await agent.token(), scopes=["agents:read"])
 
-    assert asyncio.run(run()).actors == ()
+    verified = asyncio.run(run())
+    assert (verified.actors, verified.chain_id) == ((verified.agent_id,), None)
 
 
 def test_a_wrong_secret() -> None:
@@ -134,7 +139,9 @@ def test_a_private_key() -> None:
     key = SERVER["keyAgent"]
     for auth in (PrivateKey(key["pem"], key_id=key["keyId"]), key["pem"]):
         token = Client(ISSUER, key["clientId"], auth).token()
-        verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(token)
+        verified = Verifier(
+            ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none"
+        ).verify(token)
         assert verified.agent_id == key["clientId"]
 
 
@@ -143,7 +150,9 @@ def test_the_token_of_a_workload() -> None:
     workload = SERVER["workload"]
     tokens = list(workload["tokens"])
     agent = Client(ISSUER, workload["clientId"], tokens.pop)
-    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(agent.token())
+    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none").verify(
+        agent.token()
+    )
     assert verified.agent_id == workload["clientId"]
     assert agent.get(f"/agents/{agent.client_id}")["agentId"] == agent.client_id
 
@@ -172,19 +181,20 @@ def test_a_token_of_a_resource_and_its_revocation(operator: Client) -> None:
     new_resource(operator, audience, agent.client_id)
     token = agent.token(resource=audience)
     assert agent.token(resource=audience) == token
-    offline = Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+    offline = Verifier(ISSUER, audience, ORGANIZATION, subjects="agents", revocation="none")
     verified = offline.verify({"Authorization": f"Bearer {token}"}, scopes="orders:read")
     assert verified.agent_id == agent.client_id
     with pytest.raises(TokenError) as refusal:
         offline.verify(token, scopes="orders:write")
     assert refusal.value.status == 403
     with pytest.raises(TokenError):
-        Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(token)
+        Verifier(ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none").verify(token)
 
     introspecting = Verifier(
         ISSUER,
         audience,
         ORGANIZATION,
+        subjects="agents",
         revocation="introspect",
         introspect_with=new_agent(operator, "tokens:read"),
     )
@@ -196,7 +206,12 @@ def test_a_token_of_a_resource_and_its_revocation(operator: Client) -> None:
     assert refusal.value.status == 401
 
     closed = Verifier(
-        ISSUER, audience, ORGANIZATION, revocation="introspect", introspect_with=new_agent(operator)
+        ISSUER,
+        audience,
+        ORGANIZATION,
+        subjects="agents",
+        revocation="introspect",
+        introspect_with=new_agent(operator),
     )
     with pytest.raises(TokenError) as refusal:
         closed.verify(agent.token(resource=audience, scope="orders:read"))
@@ -223,9 +238,9 @@ def test_delegations(operator: Client) -> None:
     )
     acting = second.redeem(delegation.token)
     assert acting.get(f"/agents/{first.client_id}")["agentId"] == first.client_id
-    verifier = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none")
+    verifier = Verifier(ISSUER, ISSUER, ORGANIZATION, subjects="agents", revocation="none")
     verified = verifier.verify(acting.token(), max_depth=1)
-    assert (verified.agent_id, verified.subject) == (second.client_id, first.client_id)
+    assert (verified.agent_id, verified.subject.id) == (second.client_id, first.client_id)
     assert verified.chain_id == delegation.chain_id
     assert second.token() != acting.token()
 
@@ -248,9 +263,9 @@ def test_a_delegation_of_a_resource(operator: Client) -> None:
         second.client_id, ["orders:read"], resource=audience, allow_redelegation=True
     )
     acting = second.redeem(delegation.token)
-    verifier = Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+    verifier = Verifier(ISSUER, audience, ORGANIZATION, subjects="agents", revocation="none")
     verified = verifier.verify(acting.token(resource=audience), scopes="orders:read")
-    assert (verified.agent_id, verified.subject) == (second.client_id, first.client_id)
+    assert (verified.agent_id, verified.subject.id) == (second.client_id, first.client_id)
     passed_on = acting.delegate(third.client_id, ["orders:read"])
     deep = third.redeem(passed_on.token).token(resource=audience)
     assert verifier.verify(deep).actors == (third.client_id, second.client_id)
@@ -346,9 +361,9 @@ def test_fastapi(operator: Client, is_async: bool) -> None:
     agent = new_agent(operator)
     new_resource(operator, audience, agent.client_id)
     verifier: Verifier | AsyncVerifier = (
-        AsyncVerifier(ISSUER, audience, ORGANIZATION, revocation="none")
+        AsyncVerifier(ISSUER, audience, ORGANIZATION, subjects="agents", revocation="none")
         if is_async
-        else Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+        else Verifier(ISSUER, audience, ORGANIZATION, subjects="agents", revocation="none")
     )
     app = FastAPI()
     reader, writer = require_token(verifier, "orders:read"), require_token(verifier, "orders:write")

@@ -29,6 +29,7 @@ def verify(case: dict[str, Any]) -> countersign.VerifiedToken:
     is_any = case["acceptAnyOrganization"]
     options: dict[str, Any] = {
         "accept_any_organization": is_any,
+        "subjects": case["subjects"],
         "revocation": "none",
         "transport": transport(),
         "organization_id": None if is_any else TOKENS["organizationId"],

@@ -9,7 +9,7 @@ import jwt
 import pytest
 from support import issued
 
-from countersign import AsyncClient, AsyncVerifier, Client, TokenError, Verifier
+from countersign import AsyncClient, AsyncVerifier, Client, Subject, TokenError, Verifier
 
 CASES = json.loads((Path(__file__).parents[2] / "vectors.json").read_text())["tokens"]
 ISSUER, AUDIENCE = CASES["issuer"], CASES["audience"]
@@ -37,7 +37,7 @@ class KeyServer:
         self.transport = httpx.MockTransport(self._handle)
 
     def verifier(self, **options: Any) -> Verifier:
-        given = {"revocation": "none", "transport": self.transport, **options}
+        given = {"subjects": "agents", "revocation": "none", "transport": self.transport, **options}
         return Verifier(ISSUER, AUDIENCE, ORGANIZATION, monotonic=lambda: self.now, **given)
 
     def introspecting(self, **options: Any) -> Verifier:
@@ -66,25 +66,54 @@ def server() -> KeyServer:
     return KeyServer()
 
 
+def case_of(name: str) -> str:
+    cases = [*CASES["accepted"], *CASES["refused"]]
+    return str(next(each["token"] for each in cases if each["name"] == name))
+
+
+PERSON = case_of("a person, where people are accepted")
+
+
+@pytest.mark.parametrize("subjects", [None, "", "agent", "person", "ANY", ["agents"]])
+def test_a_verifier_needs_to_know_which_subjects_it_accepts(subjects: Any) -> None:
+    for kind in (Verifier, AsyncVerifier):
+        with pytest.raises(ValueError, match='subjects must be "agents"'):
+            kind(ISSUER, AUDIENCE, ORGANIZATION, subjects=subjects, revocation="none")
+        with pytest.raises(TypeError, match="subjects"):
+            kind(ISSUER, AUDIENCE, ORGANIZATION, revocation="none")  # type: ignore[call-arg]
+
+
+def test_an_unwanted_subject_is_refused_before_the_server_is_asked(server: KeyServer) -> None:
+    with pytest.raises(TokenError, match="only agents are accepted") as refusal:
+        server.introspecting().verify(PERSON)
+    assert (refusal.value.status, refusal.value.code) == (403, "insufficient_scope")
+    assert server.introspections == 0
+    verified = server.verifier(subjects="people").verify(PERSON)
+    assert verified.subject == Subject("person", verified.claims["sub"])
+
+
 @pytest.mark.parametrize("organization_id", [None, "", "acme", 5, [], [ORGANIZATION, "acme"]])
 def test_a_verifier_needs_an_organization_or_the_option(organization_id: Any) -> None:
     with pytest.raises(ValueError, match="accept_any_organization"):
-        Verifier(ISSUER, AUDIENCE, organization_id, revocation="none")
+        Verifier(ISSUER, AUDIENCE, organization_id, subjects="agents", revocation="none")
     with pytest.raises(ValueError, match="accept_any_organization"):
         Verifier(
             ISSUER,
             AUDIENCE,
             organization_id,
             accept_any_organization="yes",  # type: ignore[arg-type]
+            subjects="agents",
             revocation="none",
         )
 
 
 def test_an_issuer_without_https_and_an_empty_audience_are_refused() -> None:
     with pytest.raises(ValueError, match="issuer must use https"):
-        Verifier("http://id.example.com", AUDIENCE, ORGANIZATION, revocation="none")
+        Verifier(
+            "http://id.example.com", AUDIENCE, ORGANIZATION, subjects="agents", revocation="none"
+        )
     with pytest.raises(ValueError, match="audience"):
-        Verifier(ISSUER, "", ORGANIZATION, revocation="none")
+        Verifier(ISSUER, "", ORGANIZATION, subjects="agents", revocation="none")
 
 
 @pytest.mark.parametrize("tolerance", [-1, 300.1, float("inf"), float("nan")])
@@ -233,7 +262,12 @@ def test_a_cancelled_task_does_not_keep_the_others_from_the_keys() -> None:
 
         transport = httpx.MockTransport(keys)
         verifier = AsyncVerifier(
-            ISSUER, AUDIENCE, [ORGANIZATION], revocation="none", transport=transport
+            ISSUER,
+            AUDIENCE,
+            [ORGANIZATION],
+            subjects="agents",
+            revocation="none",
+            transport=transport,
         )
         tasks = [asyncio.create_task(verifier.verify(OWN)) for _ in range(3)]
         await asyncio.sleep(0.01)
@@ -304,9 +338,9 @@ def test_revocation_is_a_decision_of_the_program() -> None:
 
 def test_introspection_needs_a_client() -> None:
     with pytest.raises(ValueError, match="tokens:read"):
-        Verifier(ISSUER, AUDIENCE, ORGANIZATION, revocation="introspect")
+        Verifier(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", revocation="introspect")
     with pytest.raises(ValueError, match="revocation"):
-        Verifier(ISSUER, AUDIENCE, ORGANIZATION, revocation="always")  # type: ignore[arg-type]
+        Verifier(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", revocation="always")  # type: ignore[arg-type]
 
 
 def test_introspection_decides(server: KeyServer) -> None:
@@ -388,6 +422,7 @@ def test_asyncio_introspects_too(server: KeyServer) -> None:
             ISSUER,
             AUDIENCE,
             ORGANIZATION,
+            subjects="agents",
             revocation="introspect",
             introspect_with=client,
             transport=server.transport,
@@ -410,7 +445,14 @@ def test_an_mcp_server_does_not_say_401_while_a_token_cannot_be_checked(server: 
     from countersign.mcp import McpTokenVerifier
 
     verifier = McpTokenVerifier(
-        AsyncVerifier(ISSUER, AUDIENCE, ORGANIZATION, revocation="none", transport=server.transport)
+        AsyncVerifier(
+            ISSUER,
+            AUDIENCE,
+            ORGANIZATION,
+            subjects="agents",
+            revocation="none",
+            transport=server.transport,
+        )
     )
     assert asyncio.run(verifier.verify_token("x")) is None
     server.status = 503

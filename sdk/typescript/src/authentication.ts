@@ -183,12 +183,12 @@ async function readWorkloadToken(auth: () => string | Promise<string>): Promise<
   throw new Error("the function in auth must return the workload's token as text");
 }
 
-async function readToken(response: Response): Promise<IssuedToken> {
+export async function readToken(response: Response): Promise<IssuedToken> {
   const redirect = redirectOf(response);
   if (redirect) throw redirect;
   if (!response.ok) throw await readError(response);
   const answer = (await readJson(response, maxAnswerBytes)) as Readonly<Record<string, unknown>> | undefined;
-  const { access_token, token_type, expires_in, scope } = answer ?? {};
+  const { access_token, token_type, expires_in, scope, refresh_token } = answer ?? {};
   const invalid = (problem: string) =>
     new ConnectionError('invalid_response', `${originOf(response)} sent no usable token: ${problem}`);
   if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))
@@ -201,5 +201,6 @@ async function readToken(response: Response): Promise<IssuedToken> {
     accessToken: access_token,
     lifetimeSeconds: Math.min(expires_in, maxLifetimeSeconds),
     scope: typeof scope === 'string' ? scope : '',
+    ...(typeof refresh_token === 'string' && { refreshToken: refresh_token }),
   };
 }

@@ -190,7 +190,7 @@ export function createClient(options: ClientOptions): Client {
 const isIssuer = (resource: string, issuer: string): boolean => resource.replace(/\/+$/, '') === issuer;
 
 /** Sorted, so that the cache knows the same scopes again. */
-function readScope(scope: TokenOptions['scope']): string | undefined {
+export function readScope(scope: TokenOptions['scope']): string | undefined {
   if (scope === undefined) return undefined;
   const names = (typeof scope === 'string' ? scope : scope.join(' ')).split(/\s+/).filter(Boolean);
   if (names.length === 0) throw new TypeError('scope must name a scope; leave it out for all scopes');

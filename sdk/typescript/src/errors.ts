@@ -50,6 +50,21 @@ export class ConnectionError extends Error {
   }
 }
 
+/** A person has not signed in, has refused, or the answer to an authorization request cannot be used. */
+export class AuthorizationError extends Error {
+  /**
+   * The error of the server (`access_denied`, `login_required`, …), or `state_mismatch`, `issuer_mismatch`, `invalid_callback`,
+   * `already_finished`, `timeout`, `authorization_required`.
+   */
+  readonly code: string;
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'AuthorizationError';
+    this.code = code;
+  }
+}
+
 export type TokenErrorCode =
   | 'invalid_token'
   | 'insufficient_scope'

@@ -315,8 +315,6 @@ export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
-  authorize: { params: {  }; query: {  }; body: undefined; response: undefined };
-  authorizeByForm: { params: {  }; query: {  }; body: Record<string, unknown>; response: undefined };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
@@ -382,7 +380,7 @@ export interface Operations {
   issueToken: { params: {  }; query: {  }; body: TokenRequest; response: AccessTokenResponse };
   jwks: { params: {  }; query: {  }; body: undefined; response: { keys: Record<string, unknown>[] } };
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
-  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
+  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
@@ -471,8 +469,6 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
-  authorize: { method: 'GET', path: '/api/v1/authorize' },
-  authorizeByForm: { method: 'POST', path: '/api/v1/authorize', form: true },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },

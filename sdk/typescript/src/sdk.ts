@@ -10,23 +10,45 @@ export {
 } from './audit-export.ts';
 export type { Auth, PrivateKey } from './authentication.ts';
 export {
+  type Authorization,
+  type AuthorizationOptions,
+  finishAuthorization,
+  startAuthorization,
+} from './authorization.ts';
+export {
   type Client,
   type ClientOptions,
   createClient,
   type FetchOptions,
   type TokenOptions,
 } from './client.ts';
-export { ApiError, AuditExportError, ConnectionError, TokenError, WebhookError } from './errors.ts';
+export {
+  ApiError,
+  AuditExportError,
+  AuthorizationError,
+  ConnectionError,
+  TokenError,
+  WebhookError,
+} from './errors.ts';
 export type * from './generated.ts';
+export {
+  createMemoryStorage,
+  createPersonSession,
+  type PersonSession,
+  type PersonSessionOptions,
+  type PersonTokens,
+  type TokenStorage,
+} from './person-session.ts';
 export type { Platform } from './platform.ts';
 export type { RetryOptions } from './retry.ts';
 export {
   createVerifier,
+  type Subjects,
   type Verifier,
   type VerifierOptions,
   type VerifyOptions,
 } from './verifier.ts';
-export type { VerifiedToken } from './verify/access-token.ts';
+export type { Subject, VerifiedToken } from './verify/access-token.ts';
 export type { IncomingRequest } from './verify/bearer.ts';
 export type { IntrospectionClient } from './verify/introspection.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

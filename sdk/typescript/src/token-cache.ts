@@ -10,6 +10,8 @@ export interface IssuedToken {
   /** From the time of the request. */
   readonly lifetimeSeconds: number;
   readonly scope: string;
+  /** Of a person's token. */
+  readonly refreshToken?: string;
 }
 
 export interface CachedToken extends IssuedToken {
@@ -91,6 +93,7 @@ export function createTokenCache({ now, random }: Platform): TokenCache {
   };
 }
 
-const isTemporary = (error: unknown): boolean =>
+/** Another attempt later may succeed. */
+export const isTemporary = (error: unknown): boolean =>
   error instanceof ConnectionError ||
   (error instanceof ApiError && (error.status === 429 || error.status >= 500));

@@ -3,7 +3,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey, jw
 import { readIssuer } from './addresses.ts';
 import type { TokenError } from './errors.ts';
 import { createPlatform, type Platform } from './platform.ts';
-import { isId, readClaims, type VerifiedToken } from './verify/access-token.ts';
+import { isId, readClaims, type Subject, type VerifiedToken } from './verify/access-token.ts';
 import { createRefusal, type IncomingRequest, type Refuse, readBearerToken } from './verify/bearer.ts';
 import { createIntrospection, type IntrospectionClient } from './verify/introspection.ts';
 import { createKeySet, KeysUnavailable } from './verify/key-set.ts';
@@ -13,6 +13,8 @@ export type VerifierOptions = {
   readonly issuer: string;
   /** The identifier of your resource: `aud` of its tokens. */
   readonly audience: string;
+  /** On whose behalf the calling agents may act: `agents` (themselves or other agents), `people`, or `any`. There is no default. */
+  readonly subjects: Subjects;
   /** How far the clocks may differ. 5 seconds by default. */
   readonly clockToleranceSeconds?: number;
   /** The address of your metadata (RFC 9728). Refusals name it, so that MCP clients find Countersign. */
@@ -47,6 +49,8 @@ export type VerifierOptions = {
       }
   );
 
+export type Subjects = 'agents' | 'people' | 'any';
+
 export interface VerifyOptions {
   /** The token needs all of them. */
   readonly scopes?: string | readonly string[];
@@ -60,11 +64,17 @@ export interface Verifier {
   verify(source: IncomingRequest | string, options?: VerifyOptions): Promise<VerifiedToken>;
 }
 
+const subjectTypes: Readonly<Record<Subjects, readonly Subject['type'][]>> = {
+  agents: ['agent'],
+  people: ['person'],
+  any: ['agent', 'person'],
+};
+
 /** The algorithms that an instance may have. `jose` uses a key with its own algorithm only. */
 const algorithms = ['RS256', 'ES256', 'EdDSA'];
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { audience, clockToleranceSeconds = 5, resourceMetadata } = checked(options);
+  const { audience, subjects, clockToleranceSeconds = 5, resourceMetadata } = checked(options);
   const platform = createPlatform(options.platform);
   const issuer = readIssuer(options.issuer);
   const keys = options.jwks
@@ -138,18 +148,31 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const refuse = createRefusal(challenge);
       const token = readBearerToken(source, challenge);
       const verified = await readToken(token, refuse);
+      checkSubject(verified.subject, subjects, refuse);
       const current = { ...verified, scopes: await scopesNow(token, verified, refuse) };
       const missing = required.filter((scope) => !current.scopes.includes(scope));
       if (missing.length > 0)
         throw refuse('insufficient_scope', `the token lacks the scope ${missing.join(' ')}`);
-      if (maxDepth !== undefined && current.actors.length > maxDepth)
+      const depth = current.chainId === undefined ? 0 : current.actors.length;
+      if (maxDepth !== undefined && depth > maxDepth)
         throw refuse(
           'insufficient_scope',
-          `the token was delegated ${times(current.actors.length)}, at most ${times(maxDepth)} is accepted`,
+          `the token was delegated ${times(depth)}, at most ${times(maxDepth)} is accepted`,
         );
       return current;
     },
   };
+}
+
+/** A genuine token that this API does not want: 403, because a new token would be no better. */
+function checkSubject({ type }: Subject, subjects: Subjects, refuse: Refuse): void {
+  if (subjectTypes[subjects].includes(type)) return;
+  throw refuse(
+    'insufficient_scope',
+    type === 'person'
+      ? 'the subject of the token is a person; only agents are accepted'
+      : 'the subject of the token is an agent; only people are accepted',
+  );
 }
 
 function refusalOf(error: unknown, refuse: Refuse): TokenError {
@@ -164,6 +187,10 @@ function checked(options: VerifierOptions): VerifierOptions {
   const { audience, organizationId, acceptAnyOrganization, resourceMetadata } = options;
   if (typeof audience !== 'string' || audience === '')
     throw new TypeError('audience must be the identifier of your resource');
+  if (!Object.hasOwn(subjectTypes, options.subjects))
+    throw new TypeError(
+      "subjects must be 'agents' (agents that act for themselves or for other agents), 'people' (agents that act for a person) or 'any'",
+    );
   const ids = [organizationId ?? []].flat();
   if (acceptAnyOrganization !== true && (ids.length === 0 || !ids.every(isId)))
     throw new TypeError('organizationId must be a UUID in lower case; or set acceptAnyOrganization');

@@ -22,7 +22,7 @@ const resourceId = await register(audience);
 const buyer = await buyerOf(resourceId);
 const token = await clientOf(buyer).token({ resource: audience });
 
-const base = { issuer, audience, organizationId, resourceMetadata } as const;
+const base = { issuer, audience, organizationId, resourceMetadata, subjects: 'agents' } as const;
 const verifier = createVerifier({ ...base, revocation: 'none' });
 const unavailable = createVerifier({
   ...base,

@@ -7,7 +7,7 @@ import { type Agent, refusedWith, startOrders } from './orders.ts';
 const { t, issuer, organizationId, succeed, register, grant, clientOf, buyerOf } = await startOrders();
 const audience = 'https://orders.example.com';
 const resourceId = await register(audience);
-const base = { issuer, audience, organizationId, revocation: 'none' } as const;
+const base = { issuer, audience, organizationId, subjects: 'agents', revocation: 'none' } as const;
 const verifier = createVerifier(base);
 const operatorToken = await t.token();
 

@@ -9,7 +9,7 @@ import { refusedWith, startOrders } from './orders.ts';
 const { t, issuer, organizationId, register, clientOf, buyerOf } = await startOrders();
 const audience = 'https://orders.example.com';
 const resourceId = await register(audience);
-const base = { issuer, audience, organizationId, revocation: 'none' } as const;
+const base = { issuer, audience, organizationId, subjects: 'agents', revocation: 'none' } as const;
 const buyer = await buyerOf(resourceId);
 const token = await clientOf(buyer).token({ resource: audience });
 

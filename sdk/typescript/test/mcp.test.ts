@@ -20,7 +20,12 @@ const reader = clientOf(await t.agent({ allowedScopes: ['tokens:read'] }));
 function createTools() {
   const server = new McpServer({ name: 'orders', version: '1.0.0' });
   server.registerTool('whoami', { description: 'Names the agent' }, ({ authInfo }) => ({
-    content: [{ type: 'text', text: JSON.stringify([authInfo?.clientId, authInfo?.extra?.subject]) }],
+    content: [
+      {
+        type: 'text',
+        text: JSON.stringify([authInfo?.clientId, authInfo?.extra?.subject, authInfo?.extra?.actors]),
+      },
+    ],
   }));
   return server;
 }
@@ -39,7 +44,7 @@ const handle: express.RequestHandler = async (request, response) => {
   await createTools().connect(transport as Parameters<McpServer['connect']>[0]);
   await transport.handleRequest(request, response, request.body);
 };
-const base = { issuer, audience, organizationId } as const;
+const base = { issuer, audience, organizationId, subjects: 'agents' } as const;
 const protect = (
   path: string,
   verifier: ReturnType<typeof createVerifier>,
@@ -91,7 +96,9 @@ const statusOf = async (path: string, token?: string) => {
 describe('an MCP server', () => {
   it('200: the tool knows the agent that calls it', async () => {
     const buyer = await buyerOf(resourceId);
-    assert.deepEqual(await whoami(clientOf(buyer, [audience])), [buyer.agentId, buyer.agentId]);
+    const { agentId } = buyer;
+    const expected = [agentId, { type: 'agent', id: agentId }, [agentId]];
+    assert.deepEqual(await whoami(clientOf(buyer, [audience])), expected);
   });
 
   it('200: with a delegation, the tool knows the agent and the subject; 403 where it may not be delegated', async () => {
@@ -103,7 +110,8 @@ describe('an MCP server', () => {
       resource: [audience],
     });
     const delegated = clientOf(helper, [audience]).redeem(delegationToken);
-    assert.deepEqual(await whoami(delegated), [helper.agentId, buyer.agentId]);
+    const expected = [helper.agentId, { type: 'agent', id: buyer.agentId }, [helper.agentId]];
+    assert.deepEqual(await whoami(delegated), expected);
     assert.equal((await statusOf('/own', await delegated.token({ resource: audience }))).status, 403);
   });
 

@@ -85,10 +85,12 @@ describe('the packed package', () => {
 
   withNpm('JavaScript: each export without a peer can be imported', async () => {
     const node = (await olderNode()) ?? process.execPath;
-    const names = ['', '/fastify', '/express', '/hono'].map((name) => `'@countersign/sdk${name}'`).join(', ');
+    const names = ['', '/fastify', '/express', '/hono', '/loopback']
+      .map((name) => `'@countersign/sdk${name}'`)
+      .join(', ');
     const program = `for (const name of [${names}]) console.log(Object.keys(await import(name)).length > 0);`;
     const printed = await succeed(node, ['--input-type=module', '-e', program], { cwd: project });
-    assert.equal(printed, 'true\n'.repeat(4));
+    assert.equal(printed, 'true\n'.repeat(5));
   });
 
   withNpm('TypeScript: types in strict mode, and wrong uses are errors', async () => {
@@ -118,7 +120,8 @@ describe('the packed package', () => {
 
 /** `@ts-expect-error` fails where there is no error. */
 const program = `
-import { type Agent, ApiError, type Client, createClient } from '@countersign/sdk';
+import { type Agent, ApiError, type Client, createClient, createVerifier, type PersonTokens, type Verifier } from '@countersign/sdk';
+import { authorizeOnLoopback } from '@countersign/sdk/loopback';
 
 const client: Client = createClient({ issuer: 'https://id.example', clientId: 'x', auth: async () => 'token' });
 export const token: string = await client.token({ resource: 'https://api.example', scope: ['a'] });
@@ -143,6 +146,13 @@ client.api.listAgents({ query: { status: 'gone' } });
 client.api.dropAllTables();
 // @ts-expect-error the operation has no pages
 client.api.getAgent.all({ agentId: 'x' });
+const tokens = { issuer: 'https://id.example', audience: 'https://api.example', organizationId: 'x', revocation: 'none' } as const;
+export const verifier: Verifier = createVerifier({ ...tokens, subjects: 'any' });
+export const subject: { type: 'person' | 'agent'; id: string } = (await verifier.verify('x')).subject;
+const person = { issuer: 'https://id.example', clientId: 'x', resource: 'https://api.example' };
+export const signedIn: PersonTokens = await authorizeOnLoopback({ ...person, open: console.log });
+// @ts-expect-error there is no default for \`subjects\`
+createVerifier(tokens);
 // @ts-expect-error a list of scopes is required
 client.delegate({ delegateeId: 'x' });
 `;

@@ -34,25 +34,36 @@ await succeed(join(root, 'node_modules/.bin/tsc'), [
 writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}');
 writeFileSync(
   join(project, 'use.mjs'),
-  `import { createClient, createVerifier, verifyAuditExport, verifyWebhook } from '@countersign/sdk';
+  `import { createClient, createVerifier, startAuthorization, verifyAuditExport, verifyWebhook } from '@countersign/sdk';
 
 export async function use({ issuer, audience, organizationId, agent, webhook, audit }) {
   const { clientId, clientSecret } = agent;
   const client = createClient({ issuer, clientId, auth: clientSecret });
   const { status } = await client.api.getAgent({ agentId: clientId });
-  const verifier = createVerifier({ issuer, audience, organizationId, revocation: 'none' });
+  const verifier = createVerifier({ issuer, audience, organizationId, subjects: 'agents', revocation: 'none' });
   const { agentId, scopes } = await verifier.verify(await client.token({ resource: audience }));
   const refusal = await verifier.verify(await client.token()).catch(({ status, code }) => ({ status, code }));
   const { type } = await verifyWebhook(webhook.body, webhook.headers, webhook.secrets, { now: webhook.now * 1000 });
   const { events } = await verifyAuditExport(audit.lines, audit.checkpoint, { jwks: audit.jwks });
-  return { status, agentId, scopes, refusal, type, events };
+  const started = await startAuthorization({ issuer, clientId, resource: audience });
+  const challenge = new URL(started.url).searchParams.get('code_challenge').length;
+  return { status, agentId, scopes, refusal, type, events, challenge };
 }
 `,
 );
 writeFileSync(
   join(project, 'main.mjs'),
-  `import { use } from './use.mjs';
-console.log(JSON.stringify(await use(JSON.parse(process.env.SETTINGS))));
+  `import { authorizeOnLoopback } from '@countersign/sdk/loopback';
+import { use } from './use.mjs';
+const settings = JSON.parse(process.env.SETTINGS);
+const { issuer, audience: resource, agent: { clientId } } = settings;
+const open = (url) => {
+  const { searchParams } = new URL(url);
+  const answer = new URLSearchParams({ error: 'access_denied', state: searchParams.get('state'), iss: issuer });
+  fetch(searchParams.get('redirect_uri') + '?' + answer);
+};
+const loopback = await authorizeOnLoopback({ issuer, clientId, resource, open }).catch(({ code }) => code);
+console.log(JSON.stringify({ ...(await use(settings)), loopback }));
 `,
 );
 writeFileSync(
@@ -98,10 +109,12 @@ const expected = {
   refusal: { status: 401, code: 'invalid_token' },
   type: 'agent.created',
   events: JSON.parse(audit.lines.at(-1)).events,
+  challenge: 43,
 };
 
 describe('the SDK runs', () => {
   for (const [name, args] of [
+    ['node', []],
     ['deno', ['run', '--no-prompt', '--allow-env', '--allow-net', '--allow-read']],
     ['bun', []],
   ] as const)
@@ -110,7 +123,7 @@ describe('the SDK runs', () => {
       if (!program) return skipWithout(t, name);
       const env = { PATH: process.env.PATH, HOME: project, SETTINGS: JSON.stringify(settings) };
       const printed = await succeed(program, [...args, 'main.mjs'], { cwd: project, env, timeout });
-      assert.deepEqual(JSON.parse(printed), expected);
+      assert.deepEqual(JSON.parse(printed), { ...expected, loopback: 'access_denied' });
     });
 
   const inBrowser = (title: string, work: (page: Page) => Promise<unknown>) =>

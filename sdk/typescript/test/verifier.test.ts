@@ -12,7 +12,7 @@ const audience = 'https://orders.example.com';
 const resourceId = await register(audience);
 const buyer = await buyerOf(resourceId);
 const token = await clientOf(buyer).token({ resource: audience });
-const base = { issuer, audience, organizationId, revocation: 'none' } as const;
+const base = { issuer, audience, organizationId, subjects: 'agents', revocation: 'none' } as const;
 const verifier = createVerifier(base);
 
 describe('verify', () => {
@@ -20,8 +20,8 @@ describe('verify', () => {
     const { claims, ...facts } = await verifier.verify(token, { scopes: 'orders:read' });
     assert.deepEqual(facts, {
       agentId: buyer.agentId,
-      subject: buyer.agentId,
-      actors: [],
+      subject: { type: 'agent', id: buyer.agentId },
+      actors: [buyer.agentId],
       chainId: undefined,
       scopes: ['orders:read'],
       organizationId,
@@ -40,7 +40,7 @@ describe('verify', () => {
     const verified = await verifier.verify(delegated, { maxDepth: 1 });
     assert.deepEqual(
       [verified.agentId, verified.subject, verified.actors, verified.chainId],
-      [helper.agentId, buyer.agentId, [helper.agentId], chainId],
+      [helper.agentId, { type: 'agent', id: buyer.agentId }, [helper.agentId], chainId],
     );
     await assert.rejects(
       verifier.verify(delegated, { maxDepth: 0 }),
@@ -211,6 +211,10 @@ describe('options', () => {
       { organizationId: 'ACME' },
       { acceptAnyOrganization: 'true', organizationId: undefined },
       { revocation: undefined },
+      { subjects: undefined },
+      { subjects: '' },
+      { subjects: 'agent' },
+      { subjects: 'toString' },
       { revocation: 'introspect' },
       { revocation: 'introspect', introspectWith: {} },
       { clockToleranceSeconds: -1 },

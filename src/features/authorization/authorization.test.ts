@@ -397,11 +397,22 @@ describe('a request that cannot be redirected', () => {
       await page(newRequest(client, { client_id: randomUUID() }).url),
       await page(newRequest(client, { client_id: 'nobody' }).url),
       await page(newRequest(foreign).url),
-      await page(newRequest(client, { organization: elsewhere.slug }).url),
-      await page(newRequest(client, { organization: 'unknown' }).url),
     ];
     for (const uri of uris) pages.push(await page(newRequest(client, { redirect_uri: uri }).url));
     assert.equal(new Set(pages).size, 1);
+  });
+
+  it('302 with the same error for an organization that does not exist, and for one without access', async () => {
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug: randomUUID() });
+    const client = await confidential();
+    const errors = [];
+    for (const organization of [elsewhere.slug, elsewhere.organizationId, 'unknown', randomUUID()]) {
+      const { status, headers } = await t.call('GET', newRequest(client, { organization }).url);
+      assert.equal(status, 302);
+      errors.push(headers.location);
+    }
+    assert.match(String(errors[0]), /[?]error=invalid_request&/);
+    assert.equal(new Set(errors).size, 1);
   });
 
   it('400 page for a missing or repeated client_id, a repeated redirect_uri, and one left out of several', async () => {

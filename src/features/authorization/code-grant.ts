@@ -34,7 +34,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
   const ownerOf = async (code: string | undefined) =>
     code ? findOwnerOfCode(db, hashSecret(code)) : undefined;
 
-  const useUp = (codeHash: Buffer) => (tx: Tx) => markCodeUsed(tx, codeHash, new Date(clock.now()));
+  const useUp = (tx: Tx, codeHash: Buffer) => markCodeUsed(tx, codeHash, new Date(clock.now()));
 
   return {
     grantType,
@@ -67,23 +67,21 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
       const stored = await lockCode(tx, codeHash);
       if (stored?.agentId !== client.agentId) return failToken('invalid_grant', unknownCode);
       const { chainId } = stored;
-      if (stored.usedAt !== null) {
-        // RFC 6749 §4.1.2: one of the two holders has stolen it.
-        const revoke = (effectTx: Tx) =>
-          consents.revoke(effectTx, { ...origin, agentId: client.agentId }, chainId, 'code used twice');
-        throw new TokenError('invalid_grant', unknownCode, 'the code was used twice', {}, revoke);
-      }
+      if (stored.usedAt !== null)
+        return {
+          // RFC 6749 §4.1.2: one of the two holders has stolen it.
+          refusal: new TokenError('invalid_grant', unknownCode, 'the code was used twice'),
+          effect: (refusing) =>
+            consents.revoke(refusing, { ...origin, agentId: client.agentId }, chainId, 'code used twice'),
+        };
       if (Date.parse(stored.expiresAt) <= clock.now())
         return failToken('invalid_grant', unknownCode, 'the code has expired');
       requireSameRequest(stored, form.redirect_uri, audience);
       if (!isVerifier(verifier, stored.codeChallenge))
-        throw new TokenError(
-          'invalid_grant',
-          'code_verifier is wrong',
-          'wrong code verifier',
-          {},
-          useUp(codeHash),
-        );
+        return {
+          refusal: new TokenError('invalid_grant', 'code_verifier is wrong', 'wrong code verifier'),
+          effect: (refusing) => useUp(refusing, codeHash),
+        };
       const { resource, scopes, clientUri } = stored;
       const authorized = await consents.redeem(tx, chainId, {
         client,
@@ -99,7 +97,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
         ...(clientUri !== null && { clientUri }),
         refreshToken,
         async whenIssued(issuing) {
-          await useUp(codeHash)(issuing);
+          await useUp(issuing, codeHash);
           await insertRefreshToken(issuing, hashSecret(refreshToken), stored, new Date(clock.now()));
         },
       };

@@ -96,11 +96,6 @@ export function createAuthorizationEndpoint(
     const target = resource === issuer ? undefined : await findLendingTarget(db, resource, asking);
     if (resource !== issuer && !target) return refuse('invalid_target', unknownResource);
     const mayLend = (id: string) => target === undefined || target.organizationIds.includes(id);
-    if (home !== undefined) {
-      const isNamed = organization === undefined || named?.organizationId === home;
-      if (!isNamed || !mayLend(home)) throw new UnusableRequest(unknownClient);
-      return home;
-    }
     if (organization !== undefined)
       return named && mayLend(named.organizationId)
         ? named.organizationId
@@ -108,14 +103,16 @@ export function createAuthorizationEndpoint(
             'invalid_request',
             'there is no such organization, or its people cannot give access to this API',
           );
-    if (session && mayLend(session.organizationId)) return session.organizationId;
-    if (!target) return null;
+    if (!target) return session?.organizationId ?? home ?? null;
     const others = target.organizationIds.filter((id) => id !== target.ownerId);
     const withConnections = await connections.haveConnections(db, others);
-    return withConnections.size === 0 ? target.ownerId : null;
+    if (withConnections.size === 0) return target.ownerId;
+    return session && mayLend(session.organizationId) ? session.organizationId : null;
   };
 
   const requireClient = async (client: Client, organizationId: string | null): Promise<void> => {
+    if (client.kind === 'registered' && organizationId !== null && client.organizationId !== organizationId)
+      throw new UnusableRequest(unknownClient);
     if (client.kind === 'registered' && client.status !== 'active')
       refuse('unauthorized_client', 'the client is not active');
     const isRefused =

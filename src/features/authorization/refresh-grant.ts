@@ -75,16 +75,17 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
       const stored = await lockRefreshToken(tx, hashSecret(token));
       if (stored?.agentId !== client.agentId) return failToken('invalid_grant', unknownToken);
       const { chainId, resource, scopes, clientUri } = stored;
-      if (!isWithinGrace(stored)) {
-        const revoke = (effectTx: Tx) =>
-          consents.revoke(
-            effectTx,
-            { ...origin, agentId: client.agentId },
-            chainId,
-            'refresh token used twice',
-          );
-        throw new TokenError('invalid_grant', unknownToken, 'the refresh token was used twice', {}, revoke);
-      }
+      if (!isWithinGrace(stored))
+        return {
+          refusal: new TokenError('invalid_grant', unknownToken, 'the refresh token was used twice'),
+          effect: (refusing) =>
+            consents.revoke(
+              refusing,
+              { ...origin, agentId: client.agentId },
+              chainId,
+              'refresh token used twice',
+            ),
+        };
       if (audience !== undefined && audience !== resource)
         failToken('invalid_target', 'resource must be that of the authorization request');
       const authorized = await consents.redeem(tx, chainId, {

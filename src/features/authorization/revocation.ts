@@ -1,7 +1,7 @@
 /** Revocation of refresh tokens (RFC 7009): ends the chain. */
 
 import type { Caller, Origin } from '../../kernel/caller.ts';
-import { fail } from '../../kernel/fail.ts';
+import { refuseUnidentified, resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { AuthorizationDeps } from './deps.ts';
@@ -17,17 +17,15 @@ interface Revocation {
   readonly origin: Origin;
 }
 
-/**
- * Whether the request is done: it was about a refresh token, known or not, or came from a public client. UNAUTHORIZED for a client id
- * that is not a public client's.
- */
+/** Whether it is a refresh token, known or not. UNAUTHORIZED for a client id that is not a public client's. */
 export type RevokeRefreshToken = (revocation: Revocation) => Promise<boolean>;
 
 export const createRevokeRefreshToken =
-  ({ db, consents }: Pick<AuthorizationDeps, 'db' | 'consents'>): RevokeRefreshToken =>
+  ({ db, consents, issuer }: Pick<AuthorizationDeps, 'db' | 'consents' | 'issuer'>): RevokeRefreshToken =>
   async ({ token, caller, clientId = '', origin }) => {
-    if (!caller && isUuid(clientId) && !(await isPublicClient(db, clientId))) fail('UNAUTHORIZED');
-    if (!token.startsWith(refreshPrefix)) return caller === undefined;
+    if (!caller && isUuid(clientId) && !(await isPublicClient(db, clientId)))
+      refuseUnidentified(undefined, { metadata: resourceMetadataOf(issuer), basic: true });
+    if (!token.startsWith(refreshPrefix)) return false;
     const owner = await findOwnerOfRefreshToken(db, hashSecret(token));
     const isOwn = owner && (caller ? owner.agentId === caller.agentId : isNamed(owner, clientId));
     if (isOwn) {

@@ -58,6 +58,8 @@ const authorizing = {
   url: '/authorize',
   access: open(),
   limit: 'caller',
+  // A browser opens it. The OpenAPI document names its address in the flow of the security scheme.
+  hidden: true,
 } as const;
 
 const ofRequest = {

@@ -65,11 +65,10 @@ export function createRequestSignIn(
   };
 
   /** For our own API an organization without connections has nobody who could sign in here by its name. */
-  const mayLend = async (
-    { clientAgentId, resource, organizationId: chosen }: AuthorizationRequest,
-    id: string,
-  ) => {
-    if (clientAgentId !== null) return id === chosen;
+  const mayLend = async (request: AuthorizationRequest, id: string) => {
+    const { resource } = request;
+    const client = await flow.clientOf(request);
+    if (client.kind === 'registered' && client.organizationId !== id) return false;
     if (resource === issuer) return (await connections.haveConnections(db, [id])).has(id);
     return (await findLendingTarget(db, resource, id))?.organizationIds.includes(id) ?? false;
   };

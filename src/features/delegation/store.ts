@@ -143,7 +143,7 @@ export async function listConsents(
   const rows = await db.many<StoredConsent>(
     'delegations.listConsents',
     sql`select d.*, a.email as "agentName", a.client_uri as "clientUri",
-          a.client_document ->> 'clientName' as "clientName",
+          a.client_document ->> 'name' as "clientName",
           (select r.name from resources r where r.identifier = d.resource[1]) as "resourceName",
           (select max(t.created_at) from refresh_tokens t where t.chain_id = d."chainId") as "lastUsedAt"
         from (select ${columns} from delegations where ${matches}

@@ -186,7 +186,7 @@ describe('200 token exchange at POST /token', () => {
   it('discovery lists the grant', async () => {
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
       const { json } = await t.call('GET', `/.well-known/${name}`);
-      assert.deepEqual(json.grant_types_supported, ['client_credentials', tokenExchange]);
+      assert.ok(json.grant_types_supported.includes(tokenExchange));
     }
   });
 });

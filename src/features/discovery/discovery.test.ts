@@ -48,18 +48,33 @@ describe('discovery', () => {
         assert.notEqual((await t.call('POST', pathname)).status, 404, endpoint);
       }
       assert.equal((await t.call('GET', new URL(answer.json.jwks_uri).pathname)).status, 200);
-      // OpenID is supported for ID tokens of workloads only. Both documents name an authorization endpoint, which answers 404.
-      const types = name === 'openid-configuration' ? ['id_token'] : [];
-      assert.deepEqual(answer.json.response_types_supported, types);
-      assert.equal(typeof answer.json.authorization_endpoint, 'string');
+      // 400: there is an endpoint, and the request names no client.
+      const authorize = await t.call('GET', new URL(answer.json.authorization_endpoint).pathname);
+      assert.equal(authorize.status, 400);
+      assert.deepEqual(answer.json.response_types_supported, ['code']);
+      assert.deepEqual(answer.json.response_modes_supported, ['query']);
+      assert.deepEqual(answer.json.code_challenge_methods_supported, ['S256']);
+      assert.deepEqual(answer.json.grant_types_supported, [
+        'client_credentials',
+        'urn:ietf:params:oauth:grant-type:token-exchange',
+        'authorization_code',
+        'refresh_token',
+      ]);
+      assert.equal(answer.json.client_id_metadata_document_supported, true);
+      assert.equal(answer.json.authorization_response_iss_parameter_supported, true);
+      assert.ok(!('authorization_details_types_supported' in answer.json));
       const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
-      assert.deepEqual(answer.json.token_endpoint_auth_methods_supported, methods);
+      assert.deepEqual(answer.json.token_endpoint_auth_methods_supported, [...methods, 'none']);
       assert.deepEqual(answer.json.introspection_endpoint_auth_methods_supported, [...methods, 'Bearer']);
       assert.deepEqual(
         answer.json.introspection_endpoint_auth_signing_alg_values_supported,
         answer.json.token_endpoint_auth_signing_alg_values_supported,
       );
-      assert.deepEqual(answer.json.revocation_endpoint_auth_methods_supported, ['Bearer']);
+      assert.deepEqual(answer.json.revocation_endpoint_auth_methods_supported, [
+        ...methods,
+        'none',
+        'Bearer',
+      ]);
     }
     assert.deepEqual((await read('openid-configuration')).subject_types_supported, ['public']);
   });
@@ -67,8 +82,12 @@ describe('discovery', () => {
     const document = 'https://id.example.com/.well-known/oauth-protected-resource';
     for (const token of [undefined, 'garbage']) {
       const { headers } = await t.call('GET', '/api/v1/agents', { ...(token && { token }) });
-      assert.ok(String(headers['www-authenticate']).includes(`resource_metadata="${document}"`));
+      assert.ok(
+        String(headers['www-authenticate']).endsWith(`scope="agents:read", resource_metadata="${document}"`),
+      );
     }
+    const { headers: anyScope } = await t.call('GET', '/api/v1/delegations');
+    assert.equal(anyScope['www-authenticate'], `Bearer resource_metadata="${document}"`);
     const weak = await t.token(undefined, await t.agent({ allowedScopes: [] }));
     const { headers } = await t.call('GET', '/api/v1/agents', { token: weak });
     assert.match(

@@ -339,7 +339,10 @@ describe('the status of a person', () => {
     assert.equal((await list(id)).json.data[0].status, 'suspended');
     assert.equal((await change(id, personId, { status: 'active' }, admin.token)).json.status, 'active');
     assert.deepEqual(
-      (await events(id)).map(([action, , { status, changed }]) => [action, status ?? changed]),
+      (await events(id)).map(([action, , facts]) => {
+        const { status, changed } = facts as Record<string, unknown>;
+        return [action, status ?? changed];
+      }),
       [
         ['person.invited', undefined],
         ['person.updated', ['name']],
@@ -415,7 +418,7 @@ describe('an invitation by e-mail', () => {
     assert.deepEqual([again.status, again.json.code], [409, 'PERSON_ALREADY_EXISTS']);
     assert.equal((await invite(id, { ...wanted, connectionId: await connect(id) })).status, 201);
     const [[, , metadata] = assert.fail()] = await events(id);
-    assert.ok(!/example\.com/i.test(JSON.stringify({ ...metadata, issuer: null })));
+    assert.ok(!/example\.com/i.test(JSON.stringify(metadata)));
   });
   it('400 unless it has either issuer and subject or email and connectionId; 404 for a foreign connection', async () => {
     const id = await makeOrganization();

@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
+import type { TokenError } from '../../kernel/fail.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
 
 /** RFC 6749 §5.1; `issued_token_type` is of RFC 8693. */
@@ -80,6 +81,12 @@ export interface GrantRequest {
   readonly audience: string | undefined;
 }
 
+/** A refusal that changes something nevertheless: the endpoint commits it with the record of the refusal. */
+export interface RefusalWithEffect {
+  readonly refusal: TokenError;
+  effect(tx: Tx): Promise<unknown>;
+}
+
 /** A grant whose clients are known by a public `client_id`, or by the address of their metadata document. */
 interface PublicClients {
   /**
@@ -122,7 +129,10 @@ export interface UnbatchedGrant extends GrantBase {
   /** Admits clients without credentials; absent: none. */
   readonly publicClients?: PublicClients;
   /** Refuses by a TokenError, before it writes: the endpoint may commit the transaction with the record of the refusal. */
-  authorize(tx: Tx, request: GrantRequest & { readonly origin: Origin }): Promise<AuthorizedToken>;
+  authorize(
+    tx: Tx,
+    request: GrantRequest & { readonly origin: Origin },
+  ): Promise<AuthorizedToken | RefusalWithEffect>;
 }
 
 export type Grant = BatchedGrant | UnbatchedGrant;

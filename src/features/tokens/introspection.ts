@@ -6,6 +6,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { deepFreeze, memoize } from '../../kernel/data/shared-values.ts';
 import { fail } from '../../kernel/fail.ts';
+import { refuseUnidentified, resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Introspection } from './schema.ts';
 import { type AgentStatus, insertRevocation } from './store.ts';
@@ -13,7 +14,8 @@ import type { VerifiedToken, VerifyToken } from './verify-token.ts';
 
 export interface IntrospectionService {
   introspect(caller: Caller, token: string): MaybePromise<Introspection>;
-  revoke(caller: Caller, token: string): Promise<void>;
+  /** UNAUTHORIZED for an access token, unless the caller has one itself or a session. */
+  revoke(caller: Caller | undefined, token: string): Promise<void>;
 }
 
 export function createIntrospection(deps: TokenDeps, verify: VerifyToken): IntrospectionService {
@@ -68,6 +70,8 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
       if (!verified || verified.ended) return;
       const { claims, status } = verified;
       const { agentId, organizationId } = status;
+      if (!caller || (caller.tokenId === undefined && caller.sessionId === undefined))
+        return refuseUnidentified(undefined, { metadata: resourceMetadataOf(issuer), basic: false });
       if (!(await mayRevoke(caller, status))) {
         fail('FORBIDDEN', {
           message:

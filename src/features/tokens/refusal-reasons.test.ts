@@ -13,7 +13,7 @@ const assertRefused = async (token: string, message: string, description = messa
   assert.deepEqual([status, json], [401, { code: 'UNAUTHORIZED', message }]);
   assert.equal(
     headers['www-authenticate'],
-    `Bearer error="invalid_token", error_description="${description}", resource_metadata="${metadata}"`,
+    `Bearer error="invalid_token", error_description="${description}", scope="agents:read", resource_metadata="${metadata}"`,
   );
 };
 
@@ -85,7 +85,7 @@ describe('401 UNAUTHORIZED without a reason', () => {
     );
     assert.equal(
       headers['www-authenticate'],
-      `Bearer error="invalid_token", resource_metadata="${metadata}"`,
+      `Bearer error="invalid_token", scope="agents:read", resource_metadata="${metadata}"`,
     );
   });
 });

@@ -89,8 +89,8 @@ export const tokenRoutes = (
     errors: ['FORBIDDEN'],
     schema: { body: TokenQuestion, response: { 200: Nothing } },
     async handler({ caller, body: { token, client_id: clientId }, origin }) {
-      const isDone = await revokeRefreshToken({ token, caller, clientId, origin });
-      if (!isDone && caller) await introspection.revoke(caller, token);
+      const isRefreshToken = await revokeRefreshToken({ token, caller, clientId, origin });
+      if (!isRefreshToken) await introspection.revoke(caller, token);
       return {};
     },
   }),

@@ -58,7 +58,10 @@ export const AccessTokenResponse = Type.Object(
     /** RFC 8693 §2.2.1. */
     issued_token_type: Type.Optional(Type.String()),
     refresh_token: Type.Optional(
-      Type.String({ description: 'of the grants that a person has consented to' }),
+      Type.String({
+        description: 'with authorization_code and refresh_token: used once, for the next token',
+        examples: ['csr_7xM1…'],
+      }),
     ),
   },
   { title: 'AccessTokenResponse' },
@@ -102,7 +105,10 @@ export const Introspection = Type.Object(
     /** Of a token whose subject is a person. */
     sub_profile: Type.Optional(Type.Literal('person')),
     client_uri: Type.Optional(
-      Type.String({ description: 'the address of the metadata document by which the client came' }),
+      Type.String({
+        description: 'the address of the metadata document by which the client came',
+        examples: ['https://app.example.com/client.json'],
+      }),
     ),
   },
   { title: 'Introspection' },

@@ -132,7 +132,7 @@ function assertRefused({ status, headers, json, text }: Answer, expected: number
 
 const refusals: [number, string, string, () => Promise<Answer>][] = [
   [400, 'unsupported_grant_type', 'grant_type is missing', () => t.askToken(inBody)],
-  ...['password', 'authorization_code', 'CLIENT_CREDENTIALS', '', 'x'.repeat(1000)].map(
+  ...['password', 'implicit', 'CLIENT_CREDENTIALS', '', 'x'.repeat(1000)].map(
     (grant_type): (typeof refusals)[0] => [
       400,
       'unsupported_grant_type',

@@ -33,7 +33,7 @@ export interface VerifiedToken {
   readonly status: TokenStatus;
   /**
    * Without scopes that the agent may no longer hold; for a delegated token, scopes that the subject may no longer hold. A token for
-   * a registered resource has all of its scopes or is not valid.
+   * a registered resource, and one whose subject is a person, has all of its scopes or is not valid.
    */
   readonly scopes: readonly string[];
   readonly delegation?: Delegation;
@@ -110,13 +110,12 @@ export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
     const before = derived.get(query);
     if (before?.verified.status === status) return before;
     const { delegation, tokenId } = query;
-    const limit: readonly string[] = scopeLimit(ownerOf(query, status), delegation);
     const verified = deepFreeze({
       claims,
       status,
       scopes: status.target
         ? scopesWithin(status.target, tokenId, scopes)
-        : scopes.filter((scope) => limit.includes(scope)),
+        : ownScopesWithin(scopeLimit(ownerOf(query, status), delegation), scopes, delegation),
       ...(delegation && { delegation }),
     });
     const made = { verified, epoch: epochOf(status, scopes) };
@@ -148,8 +147,9 @@ export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
     if (ended) return { ...verified, ended };
     // Callers refuse the token of an organization that is not active, each with an answer of its own.
     if (status.organizationStatus === 'active' && hasEnded(signed, epoch)) return undefined;
+    const isWhole = status.target !== undefined || isOfPerson(verified.delegation);
+    if (isWhole && verified.scopes.length === 0) return undefined;
     if (!status.target) return verified;
-    if (verified.scopes.length === 0) return undefined;
     const { organizationId: ownerId } = status.target;
     // The status has the organization of the agent; a shared resource belongs to another one.
     if (ownerId === status.organizationId) return verified;
@@ -226,6 +226,18 @@ function scopesWithin(
   const isHeld = (scope: string) =>
     Object.hasOwn(held, scope) && issuedAt > Date.parse(held[scope] as string);
   return !deleted && scopes.every(isHeld) ? scopes : [];
+}
+
+const isOfPerson = (delegation: Delegation | undefined): boolean => delegation?.subjectType === 'person';
+
+/** Of our own API. A token of a person ends with the first scope that the person may no longer lend. */
+function ownScopesWithin(
+  limit: readonly string[],
+  scopes: readonly string[],
+  delegation: Delegation | undefined,
+): readonly string[] {
+  const held = scopes.filter((scope) => limit.includes(scope));
+  return isOfPerson(delegation) && held.length < scopes.length ? [] : held;
 }
 
 /** The agent is active, and the token was issued after the agent's last suspension. */

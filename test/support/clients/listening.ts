@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { exportJWK } from 'jose';
 import { startApp, type TestApp } from '../harness.ts';
 import { freePort } from '../programs.ts';
+import { createAuthorizationScenario } from '../scenarios/authorization.ts';
 
 export interface Listening extends TestApp {
   readonly issuer: string;
@@ -14,6 +15,14 @@ export async function listen(changes: Record<string, string> = {}): Promise<List
   const t = await startApp({ BASE_URL: issuer, ...changes });
   await t.app.http.server.listen({ port, host: '127.0.0.1' });
   return { ...t, issuer };
+}
+
+/** The same, with people who sign in through their company's provider, an API and clients. */
+export async function listenForPeople() {
+  const port = await freePort();
+  const scenario = await createAuthorizationScenario({ BASE_URL: `http://localhost:${port}` });
+  await scenario.t.app.http.server.listen({ port, host: '127.0.0.1' });
+  return scenario;
 }
 
 /** An agent with a secret and a registered key. */

@@ -6,7 +6,7 @@
 
 export interface Verified {
   readonly agentId: string;
-  readonly subject: string;
+  readonly subject: { readonly type: 'person' | 'agent'; readonly id: string };
   readonly actors: readonly string[];
   readonly chainId: string | null;
   readonly scopes: readonly string[];
@@ -19,6 +19,8 @@ export type TokenKey = 'rsa' | 'ec' | 'ed25519';
 export interface TokenCase {
   readonly name: string;
   readonly acceptAnyOrganization: boolean;
+  /** Which subjects the verifier accepts. */
+  readonly subjects: 'agents' | 'people' | 'any';
   readonly header: object;
   readonly payload: unknown;
   /** The kind of the key that signs; `header.kid` may name another. */
@@ -75,30 +77,43 @@ const own = {
   jti: id(30),
 };
 
+const person = id(40);
+const agentProfile = { sub_profile: 'ai_agent' };
+
 const delegated = { ...own, client_id: leaf, chain_id: chainId, act: { sub: leaf } };
 
 /** `act` of a chain, the agent that acts now first. */
-const actOf = ([sub, ...earlier]: readonly string[]): object => ({
+const actOf = ([sub, ...earlier]: readonly string[], profile: object = {}): object => ({
   sub,
-  ...(earlier.length > 0 && { act: actOf(earlier) }),
+  ...profile,
+  ...(earlier.length > 0 && { act: actOf(earlier, profile) }),
 });
+
+const ofPerson = {
+  ...delegated,
+  sub: person,
+  sub_profile: 'person',
+  act: actOf([leaf], agentProfile),
+};
 
 const manyActors = (count: number) => [leaf, ...Array.from({ length: count - 1 }, (_, at) => id(100 + at))];
 
 const verified: Verified = {
   agentId: subject,
-  subject,
-  actors: [],
+  subject: { type: 'agent', id: subject },
+  actors: [subject],
   chainId: null,
   scopes: ['orders:read', 'orders:write'],
   organizationId,
 };
 
+const verifiedOfPerson: Partial<Verified> = { subject: { type: 'person', id: person } };
 const verifiedDelegated = { ...verified, agentId: leaf, actors: [leaf], chainId };
 
 const base = (name: string, payload: unknown): TokenCase => ({
   name,
   acceptAnyOrganization: false,
+  subjects: 'agents',
   header,
   payload,
   key: 'rsa',
@@ -128,6 +143,9 @@ const refuse = (
 });
 
 const any = { acceptAnyOrganization: true };
+/** With the shortest signatures: every project contains these tokens. */
+const people = { ...ed25519, subjects: 'people' } as const;
+const anySubject = { ...ed25519, subjects: 'any' } as const;
 
 export const accepted: readonly AcceptedCase[] = [
   accept('own token', own),
@@ -153,6 +171,14 @@ export const accepted: readonly AcceptedCase[] = [
     { ...own, organization_id: otherOrganizationId },
     { organizationId: otherOrganizationId },
     any,
+  ),
+  accept('a person, where people are accepted', ofPerson, verifiedOfPerson, people),
+  accept('an agent, where all are accepted', own, {}, anySubject),
+  accept(
+    'a person, passed on',
+    { ...ofPerson, act: actOf([leaf, middle], agentProfile) },
+    { ...verifiedOfPerson, actors: [leaf, middle] },
+    anySubject,
   ),
 ];
 
@@ -214,6 +240,76 @@ const delegations: readonly RefusedCase[] = [
   refusedDelegated('chain_id is not a UUID', 'chain_id must be a UUID', { chain_id: 'chain' }),
   refuse('chain_id without act', 'chain_id without act', { ...own, chain_id: chainId }),
   refuse('other subject without act', 'act is missing', { ...own, client_id: leaf }),
+];
+
+const wrongSubject: Partial<RefusedCase> = { code: 'insufficient_scope' };
+
+const refusedOfPerson = (name: string, reason: string, changes: Changes) =>
+  refuse(name, reason, { ...ofPerson, ...changes }, anySubject);
+
+const subjects: readonly RefusedCase[] = [
+  refuse('a person, where only agents are accepted', 'only agents are accepted', ofPerson, {
+    ...ed25519,
+    ...wrongSubject,
+  }),
+  refuse('an agent, where only people are accepted', 'only people are accepted', own, {
+    ...people,
+    ...wrongSubject,
+  }),
+  refuse(
+    'a person without act',
+    'sub is a person, but act is missing',
+    { ...own, sub: person, sub_profile: 'person', client_id: leaf },
+    anySubject,
+  ),
+  refusedOfPerson('act is a person', 'act must name an agent in sub', {
+    act: { sub: leaf, sub_profile: 'person' },
+  }),
+  refusedOfPerson('the person is an actor, too', 'sub is a person, but act names it as an agent', {
+    act: actOf([leaf, person], agentProfile),
+  }),
+  refusedOfPerson('sub_profile is null', 'sub_profile must be person', { sub_profile: null }),
+  refusedOfPerson('sub_profile is unknown', 'sub_profile must be person', { sub_profile: 'robot' }),
+];
+
+const subjectsOfSdks: readonly RefusedCase[] = [
+  refuse(
+    'a person, passed on, where only agents are accepted',
+    'only agents are accepted',
+    { ...ofPerson, act: actOf([leaf, middle], agentProfile) },
+    wrongSubject,
+  ),
+  refuse('delegated by an agent, where only people are accepted', 'only people are accepted', delegated, {
+    ...people,
+    ...wrongSubject,
+  }),
+  refuse(
+    'a person without act, as its own client',
+    'sub is a person, but act is missing',
+    { ...own, sub: person, sub_profile: 'person', client_id: person },
+    anySubject,
+  ),
+  refuse('a person without chain_id', 'chain_id must be a UUID', without(ofPerson, 'chain_id'), anySubject),
+  refusedOfPerson('a person that is not a UUID', 'sub must be a UUID', { sub: 'ada' }),
+  refusedOfPerson('a person, act names another agent', 'act names another agent than client_id', {
+    act: actOf([middle], agentProfile),
+  }),
+  refusedOfPerson('a person, act.sub is a number', 'act must name an agent in sub', { act: { sub: 11 } }),
+  refusedOfPerson('a person, eleven actors', 'act names more than 10 agents', {
+    act: actOf(manyActors(11), agentProfile),
+  }),
+  refusedOfPerson('an earlier actor is a person', 'act must name an agent in sub', {
+    act: { sub: leaf, ...agentProfile, act: { sub: middle, sub_profile: 'person' } },
+  }),
+  ...Object.entries({ empty: '', 'in a list': ['person'], true: true }).map(([what, sub_profile]) =>
+    refusedOfPerson(`sub_profile is ${what}`, 'sub_profile must be person', { sub_profile }),
+  ),
+  refuse(
+    'sub_profile of an agent that acts for itself',
+    'sub_profile must be person',
+    { ...own, sub_profile: 'robot' },
+    anySubject,
+  ),
 ];
 
 const claims: readonly RefusedCase[] = [
@@ -291,6 +387,7 @@ const algorithms: readonly RefusedCase[] = [
 export const refused: readonly RefusedCase[] = [
   ...organizations,
   ...delegations,
+  ...subjects,
   ...claims,
   ...signatures,
   ...algorithms,
@@ -309,6 +406,18 @@ export const acceptedBySdks: readonly AcceptedCase[] = [
   accept('no scope is required', without(own, 'scope'), { scopes: [] }, { require: { scopes: [] } }),
   accept('not delegated, and it may not be', own, {}, { require: { maxDepth: 0 } }),
   accept('delegated once, as it may be', delegated, {}, { require: { maxDepth: 1 } }),
+  accept('a person, where all are accepted', ofPerson, verifiedOfPerson, anySubject),
+  accept('delegated, where all are accepted', delegated, {}, anySubject),
+  accept(
+    'a person, ten actors without profile',
+    { ...ofPerson, act: actOf(manyActors(10)) },
+    { ...verifiedOfPerson, actors: manyActors(10) },
+    people,
+  ),
+  accept('a person, delegated once, as it may be', ofPerson, verifiedOfPerson, {
+    ...people,
+    require: { maxDepth: 1 },
+  }),
   accept('delegated twice, as it may be', twice, verifiedTwice, { require: { maxDepth: 2 } }),
   accept('scope with several spaces', { ...own, scope: ' orders:read  orders:write ' }),
 ];
@@ -319,6 +428,7 @@ const insufficient = (require: TokenCase['require']): Partial<RefusedCase> => ({
 });
 
 export const refusedBySdks: readonly RefusedCase[] = [
+  ...subjectsOfSdks,
   refuse('expired beyond the clock tolerance', '', { ...own, exp: at - 60 }, { at }),
   refuse('valid too late for the clock tolerance', '', { ...own, nbf: at + 60 }, { at }),
   refuse('expiry is text', '', { ...own, exp: String(distantFuture) }),
@@ -344,6 +454,14 @@ export const refusedBySdks: readonly RefusedCase[] = [
   ),
   refuse('delegated, but it may not be', 'delegated', delegated, insufficient({ maxDepth: 0 })),
   refuse('delegated twice, once at most', 'delegated', twice, insufficient({ maxDepth: 1 })),
+  refuse('a person, but it may not be delegated', 'delegated', ofPerson, {
+    ...people,
+    ...insufficient({ maxDepth: 0 }),
+  }),
+  refuse('a person, lacks the scope', 'orders:delete', ofPerson, {
+    ...people,
+    ...insufficient({ scopes: ['orders:delete'] }),
+  }),
   refuse('other organization, before scopes count', `organization ${otherOrganizationId}`, {
     ...own,
     organization_id: otherOrganizationId,

@@ -32,8 +32,9 @@ export const challengeOf = (verifier: string): string =>
   createHash('sha256').update(verifier).digest('base64url');
 
 export async function createAuthorizationScenario(changes: Record<string, string> = {}) {
+  const issuer = changes.BASE_URL ?? baseUrl;
   trustTestAuthority();
-  const provider = await startSignInProvider([baseUrl + callback]);
+  const provider = await startSignInProvider([issuer + callback]);
   const outbound = createOutbound({
     allowPrivate: false,
     resolve: async () => ['127.0.0.1'],
@@ -68,10 +69,11 @@ export async function createAuthorizationScenario(changes: Record<string, string
     operate('POST', '/resources', newResource({ peopleScopes: ['orders:read', 'orders:write'], ...more }));
   const resource = await makeResource();
 
-  const confidential = async (more: object = {}): Promise<TestClient> => {
-    const client = await t.agent({ redirectUris: [redirectUri], ...more });
-    const { agentId, clientId, clientSecret } = client;
+  const confidential = async (more: object = {}) => {
+    const agent = await t.agent({ redirectUris: [redirectUri], ...more });
+    const { agentId, clientId, clientSecret } = agent;
     return {
+      agent,
       agentId,
       clientId,
       redirectUri,
@@ -127,7 +129,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
     };
   };
 
-  const newBrowser = () => createBrowser(t, baseUrl);
+  const newBrowser = () => createBrowser(t, issuer);
 
   /** Through the provider's page; returns the answer to the callback. */
   const logIn = async (browser: TestBrowser, url: string, login: string) => {
@@ -142,7 +144,8 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return browser.request(back.location as string);
   };
 
-  const startOf = () => `/console/api/oidc/start?connectionId=${connection.connectionId}`;
+  const startOf = (connectionId: string = connection.connectionId) =>
+    `/console/api/oidc/start?connectionId=${connectionId}`;
 
   /** A browser with a session of a member, who is new unless the login is known. */
   const member = async (login = `person-${randomUUID()}`) => {
@@ -163,7 +166,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
   const pathOf = (requestId: string) => `/console/api/authorization-requests/${requestId}`;
 
   /** Up to the consent page of a browser whose person has signed in. */
-  const ask = async (browser: TestBrowser, { url }: CodeRequest): Promise<string> =>
+  const ask = async (browser: TestBrowser, { url }: { url: string | URL }): Promise<string> =>
     requestIdIn((await browser.request(url)).location);
 
   const decide = (browser: TestBrowser, requestId: string, decision: object = { decision: 'approve' }) =>
@@ -175,12 +178,18 @@ export async function createAuthorizationScenario(changes: Record<string, string
     return Object.fromEntries(new URL(String(location)).searchParams);
   };
 
+  /** The person in the browser agrees to the request at this address. Returns the client's redirect URI with the answer. */
+  const agree = async (browser: TestBrowser, url: string | URL, decision?: object): Promise<string> => {
+    const answer = await decide(browser, await ask(browser, { url }), decision);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json.redirectTo;
+  };
+
   /** A code that the person has just agreed to. */
   const consent = async (browser: TestBrowser, request: CodeRequest, decision?: object): Promise<string> => {
-    const answer = await decide(browser, await ask(browser, request), decision);
-    assert.equal(answer.status, 200, answer.text);
-    const { code, state, iss } = answerIn(answer.json.redirectTo, request.client.redirectUri);
-    assert.deepEqual([state, iss], [request.parameters.state, baseUrl]);
+    const location = await agree(browser, request.url, decision);
+    const { code, state, iss } = answerIn(location, request.client.redirectUri);
+    assert.deepEqual([state, iss], [request.parameters.state, issuer]);
     return String(code);
   };
 
@@ -206,13 +215,25 @@ export async function createAuthorizationScenario(changes: Record<string, string
       ...more,
     });
 
-  /** The tokens of a new consent of a member. */
+  /** A new consent of the person in the browser. */
+  const grant = async (
+    browser: TestBrowser,
+    client: TestClient,
+    more: Record<string, string | undefined> = {},
+    decision?: object,
+  ) => {
+    const request = newRequest(client, more);
+    const answer = await exchange(request, await consent(browser, request, decision));
+    assert.equal(answer.status, 200, answer.text);
+    return { request, tokens: answer.json as Record<string, string> };
+  };
+
+  const tokensFor = async (...wanted: Parameters<typeof grant>) => (await grant(...wanted)).tokens;
+
+  /** The same, of a new member. */
   const granted = async (client: TestClient, more: Record<string, string | undefined> = {}) => {
     const person = await member();
-    const request = newRequest(client, more);
-    const answer = await exchange(request, await consent(person.browser, request));
-    assert.equal(answer.status, 200, answer.text);
-    return { ...person, request, tokens: answer.json as Record<string, string> };
+    return { ...person, ...(await grant(person.browser, client, more)) };
   };
 
   const isActive = async (token: string | undefined): Promise<boolean> =>
@@ -220,6 +241,7 @@ export async function createAuthorizationScenario(changes: Record<string, string
 
   return {
     t,
+    issuer,
     provider,
     organizationId,
     operate,
@@ -241,9 +263,11 @@ export async function createAuthorizationScenario(changes: Record<string, string
     ask,
     decide,
     answerIn,
+    agree,
     consent,
     exchange,
     refresh,
+    tokensFor,
     granted,
     isActive,
   };

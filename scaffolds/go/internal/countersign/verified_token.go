@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,13 +12,26 @@ const maxActors = 10
 
 var uuid = regexp.MustCompile(`\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\z`)
 
-// VerifiedToken is a genuine access token. It is delegated when Actors is not empty.
+const (
+	agentType  = "agent"
+	personType = "person"
+)
+
+// Subject is the person or the agent on whose behalf an agent acts: sub and sub_profile.
+type Subject struct {
+	// Type is "person" or "agent".
+	Type string
+	ID   string
+}
+
+// VerifiedToken is a genuine access token. It is delegated when it has a ChainID.
 type VerifiedToken struct {
 	// AgentID is the agent that acts, which the token was issued to: client_id.
 	AgentID string
-	// Subject is the agent on whose behalf it acts: sub. The same as AgentID unless the token is delegated.
-	Subject string
-	// Actors are the agents of the delegation chain (act): the one that acts now first, the subject's own delegatee last.
+	// Subject is the person or the agent on whose behalf it acts: the agent itself unless the token is delegated.
+	Subject Subject
+	// Actors are the agents that act (act): the one that acts now first, the subject's own delegatee last. The agent
+	// alone unless the token is delegated.
 	Actors []string
 	// ChainID is the delegation: chain_id. Empty unless the token is delegated.
 	ChainID        string
@@ -33,12 +47,20 @@ func readClaims(claims map[string]any) (*VerifiedToken, error) {
 		value *string
 	}{
 		{"client_id", &verified.AgentID},
-		{"sub", &verified.Subject},
+		{"sub", &verified.Subject.ID},
 		{"organization_id", &verified.OrganizationID},
 	} {
 		if err := readID(claims, each.claim, each.value); err != nil {
 			return nil, err
 		}
+	}
+	verified.Subject.Type = agentType
+	if profile, there := claims["sub_profile"]; there {
+		// Only tokens of people have it.
+		if profile != personType {
+			return nil, errors.New("sub_profile must be person")
+		}
+		verified.Subject.Type = personType
 	}
 	if scope, there := claims["scope"]; there {
 		text, ok := scope.(string)
@@ -51,20 +73,26 @@ func readClaims(claims map[string]any) (*VerifiedToken, error) {
 }
 
 func readDelegation(claims map[string]any, verified *VerifiedToken) error {
+	isPerson := verified.Subject.Type == personType
 	if _, delegated := claims["act"]; !delegated {
+		if isPerson {
+			return errors.New("sub is a person, but act is missing")
+		}
 		if _, there := claims["chain_id"]; there {
 			return errors.New("chain_id without act")
 		}
-		if verified.Subject != verified.AgentID {
+		if verified.Subject.ID != verified.AgentID {
 			return errors.New("sub and client_id differ, but act is missing")
 		}
+		verified.Actors = []string{verified.AgentID}
 		return nil
 	}
 	holder := claims
 	for act, there := holder["act"]; there; act, there = holder["act"] {
 		actor, _ := act.(map[string]any)
 		sub, _ := actor["sub"].(string)
-		if !isID(sub) {
+		profile, there := actor["sub_profile"]
+		if !isID(sub) || there && profile != "ai_agent" {
 			return errors.New("act must name an agent in sub")
 		}
 		if len(verified.Actors) == maxActors {
@@ -75,6 +103,9 @@ func readDelegation(claims map[string]any, verified *VerifiedToken) error {
 	}
 	if verified.Actors[0] != verified.AgentID {
 		return errors.New("act names another agent than client_id")
+	}
+	if isPerson && slices.Contains(verified.Actors, verified.Subject.ID) {
+		return errors.New("sub is a person, but act names it as an agent")
 	}
 	return readID(claims, "chain_id", &verified.ChainID)
 }

@@ -22,6 +22,18 @@ const (
 	clockTolerance = 5 * time.Second
 )
 
+// Subjects says on whose behalf the agents that present a token may act.
+type Subjects string
+
+const (
+	// SubjectsAgents accepts agents that act for themselves or for other agents.
+	SubjectsAgents Subjects = "agents"
+	// SubjectsPeople accepts agents that act for a person.
+	SubjectsPeople Subjects = "people"
+	// SubjectsAny accepts both.
+	SubjectsAny Subjects = "any"
+)
+
 // VerifierConfig says which tokens a Verifier accepts.
 type VerifierConfig struct {
 	// Issuer is the API's address.
@@ -33,6 +45,8 @@ type VerifierConfig struct {
 	// AcceptAnyOrganization accepts tokens of every organization on the instance, and ignores OrganizationID: compare
 	// VerifiedToken.OrganizationID yourself.
 	AcceptAnyOrganization bool
+	// Subjects has no default.
+	Subjects Subjects
 }
 
 // Verifier checks access tokens that others present to this agent. It is safe for concurrent use.
@@ -48,10 +62,15 @@ type Verifier struct {
 	attemptedAt time.Time
 }
 
-// NewVerifier needs an organization, or AcceptAnyOrganization.
+// NewVerifier needs an organization, or AcceptAnyOrganization, and Subjects.
 func NewVerifier(config VerifierConfig) (*Verifier, error) {
 	if !config.AcceptAnyOrganization && !isID(config.OrganizationID) {
 		return nil, errors.New("OrganizationID must be a UUID; or set AcceptAnyOrganization")
+	}
+	switch config.Subjects {
+	case SubjectsAgents, SubjectsPeople, SubjectsAny:
+	default:
+		return nil, errors.New("Subjects must be SubjectsAgents, SubjectsPeople or SubjectsAny")
 	}
 	verifier := &Verifier{config: config, http: newHTTPClient(), now: time.Now}
 	verifier.parser = jwt.NewParser(
@@ -98,6 +117,12 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*VerifiedToken, er
 	if !v.config.AcceptAnyOrganization && verified.OrganizationID != v.config.OrganizationID {
 		return nil, fmt.Errorf("the token is of organization %s, not %s",
 			verified.OrganizationID, v.config.OrganizationID)
+	}
+	switch {
+	case v.config.Subjects == SubjectsAgents && verified.Subject.Type != agentType:
+		return nil, errors.New("the subject of the token is a person; only agents are accepted")
+	case v.config.Subjects == SubjectsPeople && verified.Subject.Type != personType:
+		return nil, errors.New("the subject of the token is an agent; only people are accepted")
 	}
 	return verified, nil
 }

@@ -14,6 +14,7 @@ import (
 type tokenCase struct {
 	Name                  string
 	AcceptAnyOrganization bool
+	Subjects              Subjects
 	Verified              VerifiedToken
 	Reason                string
 	Token                 string
@@ -57,11 +58,11 @@ func (s *keyServer) RoundTrip(request *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-func newKeyServer(t *testing.T, cases tokenCases, acceptAnyOrganization bool) (*keyServer, *Verifier) {
+func newKeyServer(t *testing.T, cases tokenCases, each tokenCase) (*keyServer, *Verifier) {
 	t.Helper()
 	server := &keyServer{keys: string(cases.JWKS), status: http.StatusOK, now: time.Now()}
-	config := VerifierConfig{Issuer: cases.Issuer, Audience: cases.Audience, AcceptAnyOrganization: acceptAnyOrganization}
-	if !acceptAnyOrganization {
+	config := VerifierConfig{Issuer: cases.Issuer, Audience: cases.Audience, AcceptAnyOrganization: each.AcceptAnyOrganization, Subjects: each.Subjects}
+	if !each.AcceptAnyOrganization {
 		config.OrganizationID = cases.OrganizationID
 	}
 	verifier, err := NewVerifier(config)
@@ -92,7 +93,7 @@ func TestAccepted(t *testing.T) {
 	cases := readCases(t)
 	for _, each := range cases.Accepted {
 		t.Run(each.Name, func(t *testing.T) {
-			_, verifier := newKeyServer(t, cases, each.AcceptAnyOrganization)
+			_, verifier := newKeyServer(t, cases, each)
 			verified, err := verifier.Verify(t.Context(), each.Token)
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +113,7 @@ func TestRefused(t *testing.T) {
 	cases := readCases(t)
 	for _, each := range cases.Refused {
 		t.Run(each.Name, func(t *testing.T) {
-			_, verifier := newKeyServer(t, cases, each.AcceptAnyOrganization)
+			_, verifier := newKeyServer(t, cases, each)
 			assertRefused(t, verifier, each.Token, each.Reason)
 		})
 	}
@@ -120,15 +121,23 @@ func TestRefused(t *testing.T) {
 
 func TestVerifierNeedsAnOrganizationOrTheOption(t *testing.T) {
 	for _, organizationID := range []string{"", "acme"} {
-		if _, err := NewVerifier(VerifierConfig{OrganizationID: organizationID}); err == nil {
+		if _, err := NewVerifier(VerifierConfig{OrganizationID: organizationID, Subjects: SubjectsAny}); err == nil {
 			t.Errorf("%q is accepted", organizationID)
+		}
+	}
+}
+
+func TestVerifierNeedsSubjects(t *testing.T) {
+	for _, subjects := range []Subjects{"", "agent"} {
+		if _, err := NewVerifier(VerifierConfig{AcceptAnyOrganization: true, Subjects: subjects}); err == nil {
+			t.Errorf("%q is accepted", subjects)
 		}
 	}
 }
 
 func TestKeysAreFetchedOnce(t *testing.T) {
 	cases := readCases(t)
-	server, verifier := newKeyServer(t, cases, false)
+	server, verifier := newKeyServer(t, cases, cases.Accepted[0])
 	for range 3 {
 		assertAccepted(t, verifier, cases.Accepted[0].Token)
 	}
@@ -145,7 +154,7 @@ func TestKeysAreFetchedOnce(t *testing.T) {
 func TestAKeyThatIsNoLongerPublishedIsRefusedAfterTenMinutes(t *testing.T) {
 	cases := readCases(t)
 	token := cases.Accepted[0].Token
-	server, verifier := newKeyServer(t, cases, false)
+	server, verifier := newKeyServer(t, cases, cases.Accepted[0])
 	assertAccepted(t, verifier, token)
 	server.keys = `{"keys":[]}`
 	server.now = server.now.Add(keysMaxAge - time.Second)
@@ -157,7 +166,7 @@ func TestAKeyThatIsNoLongerPublishedIsRefusedAfterTenMinutes(t *testing.T) {
 func TestAFailedFetchIsNotRepeatedAtOnce(t *testing.T) {
 	cases := readCases(t)
 	token := cases.Accepted[0].Token
-	server, verifier := newKeyServer(t, cases, false)
+	server, verifier := newKeyServer(t, cases, cases.Accepted[0])
 	server.status = http.StatusServiceUnavailable
 	assertRefused(t, verifier, token, "503")
 	assertRefused(t, verifier, token, "could not be fetched")
@@ -171,7 +180,7 @@ func TestAFailedFetchIsNotRepeatedAtOnce(t *testing.T) {
 func TestClocksMayDifferByFiveSeconds(t *testing.T) {
 	cases := readCases(t)
 	token := cases.Accepted[0].Token
-	server, verifier := newKeyServer(t, cases, false)
+	server, verifier := newKeyServer(t, cases, cases.Accepted[0])
 	expiry := time.Unix(4_102_444_800, 0)
 	server.now = expiry.Add(2 * time.Second)
 	assertAccepted(t, verifier, token)

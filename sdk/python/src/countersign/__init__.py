@@ -13,7 +13,7 @@ from countersign.errors import (
     WebhookError,
 )
 from countersign.proof import PrivateKey
-from countersign.verified_token import VerifiedToken
+from countersign.verified_token import Subject, VerifiedToken
 from countersign.verifier import AsyncVerifier, Verifier
 from countersign.webhook import WebhookDelivery, verify_webhook
 
@@ -28,6 +28,7 @@ __all__ = [
     "Delegation",
     "NetworkError",
     "PrivateKey",
+    "Subject",
     "TokenError",
     "VerifiedToken",
     "Verifier",

@@ -14,10 +14,10 @@ class McpTokenVerifier(TokenVerifier):
     """`MCPServer(…, token_verifier=McpTokenVerifier(verifier))`.
 
     `resource` of the access token is the audience of the verifier, so
-    `AuthSettings.validate_token_resource` can be true; `claims` has `act` and `chain_id`. The SDK
-    answers 401 for a token that is not valid, and 403 for one that lacks a scope of
-    `AuthSettings.required_scopes`. While a token cannot be checked, TokenError is raised, and the
-    SDK answers 500.
+    `AuthSettings.validate_token_resource` can be true; `claims` has `sub_profile`, `act` and
+    `chain_id`. The SDK answers 401 for a token that is not valid, and 403 for one that lacks a
+    scope of `AuthSettings.required_scopes`. While a token cannot be checked, TokenError is raised,
+    and the SDK answers 500.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class McpTokenVerifier(TokenVerifier):
             scopes=list(verified.scopes),
             expires_at=int(verified.claims["exp"]),
             resource=self._verifier.audience,
-            subject=verified.subject,
+            subject=verified.subject.id,
             claims=verified.claims,
         )
 

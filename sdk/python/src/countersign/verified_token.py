@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from countersign.errors import TokenErrorCode
 
@@ -26,18 +26,27 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
+class Subject:
+    """On whose behalf an agent acts: `sub` and `sub_profile`."""
+
+    type: Literal["person", "agent"]
+    id: str
+
+
+@dataclass(frozen=True)
 class VerifiedToken:
-    """A genuine access token. It is delegated when `actors` is not empty.
+    """A genuine access token. It is delegated when it has a `chain_id`.
 
     `agent_id` is the agent that acts, which the token was issued to (`client_id`); `subject` is
-    the agent on whose behalf it acts (`sub`), the same unless the token is delegated. `actors`
-    are the agents of the delegation chain (`act`): the one that acts now first, the subject's own
-    delegatee last. `chain_id` is the delegation. Of `claims`, those about the agent (`agent_type`
-    and others) are no reason to allow a delegated call: the delegator may have made the agent.
+    the person or the agent on whose behalf it acts (`sub`), the agent itself unless the token is
+    delegated. `actors` are the agents that act (`act`): the one that acts now first, the subject's
+    own delegatee last; the agent alone unless delegated. `chain_id` is the delegation. Of `claims`,
+    those about the agent (`agent_type` and others) are no reason to allow a delegated call: the
+    delegator may have made the agent.
     """
 
     agent_id: str
-    subject: str
+    subject: Subject
     actors: tuple[str, ...]
     chain_id: str | None
     scopes: tuple[str, ...]
@@ -75,8 +84,8 @@ def read_claims(claims: dict[str, Any]) -> VerifiedToken:
     if not isinstance(scope, str):
         raise Refused("scope must be a string")
     agent_id = _read_id(claims, "client_id")
-    subject = _read_id(claims, "sub")
-    actors, chain_id = _read_delegation(claims)
+    subject = _read_subject(claims)
+    actors, chain_id = _read_delegation(claims, agent_id, subject)
     return VerifiedToken(
         agent_id=agent_id,
         subject=subject,
@@ -88,25 +97,46 @@ def read_claims(claims: dict[str, Any]) -> VerifiedToken:
     )
 
 
-def _read_delegation(claims: dict[str, Any]) -> tuple[tuple[str, ...], str | None]:
+def _read_subject(claims: dict[str, Any]) -> Subject:
+    """Only tokens of people have `sub_profile`."""
+    subject_id = _read_id(claims, "sub")
+    if "sub_profile" not in claims:
+        return Subject("agent", subject_id)
+    if claims["sub_profile"] != "person":
+        raise Refused("sub_profile must be person")
+    return Subject("person", subject_id)
+
+
+def _read_delegation(
+    claims: dict[str, Any], agent_id: str, subject: Subject
+) -> tuple[tuple[str, ...], str | None]:
     if "act" not in claims:
+        if subject.type == "person":
+            raise Refused("sub is a person, but act is missing")
         if "chain_id" in claims:
             raise Refused("chain_id without act")
-        if claims["sub"] != claims["client_id"]:
+        if subject.id != agent_id:
             raise Refused("sub and client_id differ, but act is missing")
-        return (), None
+        return (agent_id,), None
     actors: list[str] = []
     holder = claims
     while "act" in holder:
         act = holder["act"]
-        if not isinstance(act, dict) or not is_id(act.get("sub")):
+        # Tokens of agents do not say that the actor is one.
+        if (
+            not isinstance(act, dict)
+            or not is_id(act.get("sub"))
+            or act.get("sub_profile", "ai_agent") != "ai_agent"
+        ):
             raise Refused("act must name an agent in sub")
         if len(actors) == MAX_ACTORS:
             raise Refused(f"act names more than {MAX_ACTORS} agents")
         actors.append(act["sub"])
         holder = act
-    if actors[0] != claims["client_id"]:
+    if actors[0] != agent_id:
         raise Refused("act names another agent than client_id")
+    if subject.type == "person" and subject.id in actors:
+        raise Refused("sub is a person, but act names it as an agent")
     return tuple(actors), _read_id(claims, "chain_id")
 
 

@@ -30,6 +30,7 @@ MAX_CLOCK_TOLERANCE_SECONDS = 300
 # A caller is waiting.
 INTROSPECTION_WAIT = 2.0
 Revocation: TypeAlias = Literal["none", "introspect"]
+Subjects: TypeAlias = Literal["agents", "people", "any"]
 Credentials: TypeAlias = str | Mapping[str, Any]
 
 
@@ -42,6 +43,7 @@ class TokenRules:
         audience: str,
         organization_id: str | Iterable[str] | None,
         accept_any_organization: bool,
+        subjects: Subjects,
         clock_tolerance: float,
         resource_metadata: str | None,
         now: Callable[[], float],
@@ -53,6 +55,12 @@ class TokenRules:
         if not 0 <= clock_tolerance <= MAX_CLOCK_TOLERANCE_SECONDS:
             raise ValueError(f"clock_tolerance must be from 0 to {MAX_CLOCK_TOLERANCE_SECONDS}")
         self._organizations = _organizations(organization_id, accept_any_organization)
+        if subjects not in ("agents", "people", "any"):
+            raise ValueError(
+                'subjects must be "agents" (agents that act for themselves or for other agents), '
+                '"people" (agents that act for a person) or "any"'
+            )
+        self._subjects = subjects
         self.audience = audience
         self._tolerance = clock_tolerance
         self._metadata = resource_metadata
@@ -109,13 +117,28 @@ class TokenRules:
                 f"the token is of organization {verified.organization_id}, "
                 f"not {' or '.join(accepted)}"
             )
+        self._check_subject(verified)
         return verified
+
+    def _check_subject(self, verified: VerifiedToken) -> None:
+        """A genuine token that is not wanted here: 403, because a new one would be no better."""
+        is_person = verified.subject.type == "person"
+        if is_person and self._subjects == "agents":
+            raise Refused(
+                "the subject of the token is a person; only agents are accepted",
+                "insufficient_scope",
+            )
+        if not is_person and self._subjects == "people":
+            raise Refused(
+                "the subject of the token is an agent; only people are accepted",
+                "insufficient_scope",
+            )
 
     def check_use(self, verified: VerifiedToken, needed: list[str], max_depth: int | None) -> None:
         missing = [scope for scope in needed if scope not in verified.scopes]
         if missing:
             raise Refused(f"the token lacks the scope {' '.join(missing)}", "insufficient_scope")
-        depth = len(verified.actors)
+        depth = 0 if verified.chain_id is None else len(verified.actors)
         if max_depth is not None and depth > max_depth:
             allowed = f"at most {max_depth} times" if max_depth else "not at all"
             raise Refused(
@@ -172,6 +195,9 @@ class Verifier:
     `organization_id`, which may be several, are accepted. With `accept_any_organization`, those of
     every organization on the instance are: compare `VerifiedToken.organization_id` yourself.
 
+    `subjects` says on whose behalf the calling agents may act: "agents" (themselves or other
+    agents), "people", or "any". There is no default.
+
     `revocation="none"` works offline: a token counts until it expires. `revocation="introspect"`
     asks the server about each token that is otherwise valid, with the client `introspect_with`,
     whose agent needs the scope `tokens:read`. A token keeps only the scopes that it still has.
@@ -186,6 +212,7 @@ class Verifier:
         organization_id: str | Iterable[str] | None = None,
         *,
         accept_any_organization: bool = False,
+        subjects: Subjects,
         revocation: Revocation,
         introspect_with: Client | None = None,
         introspection_cache_seconds: float = 0,
@@ -201,6 +228,7 @@ class Verifier:
             audience,
             organization_id,
             accept_any_organization,
+            subjects,
             clock_tolerance,
             resource_metadata,
             now,
@@ -269,6 +297,7 @@ class AsyncVerifier:
         organization_id: str | Iterable[str] | None = None,
         *,
         accept_any_organization: bool = False,
+        subjects: Subjects,
         revocation: Revocation,
         introspect_with: AsyncClient | None = None,
         introspection_cache_seconds: float = 0,
@@ -284,6 +313,7 @@ class AsyncVerifier:
             audience,
             organization_id,
             accept_any_organization,
+            subjects,
             clock_tolerance,
             resource_metadata,
             now,

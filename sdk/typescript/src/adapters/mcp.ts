@@ -8,7 +8,7 @@ import type { OAuthTokenVerifier } from '@modelcontextprotocol/sdk/server/auth/p
 import { TokenError } from '../errors.ts';
 import type { Verifier, VerifyOptions } from '../verifier.ts';
 
-/** Tools find the token in `authInfo`: `clientId` is the agent, `extra` has the other facts of a VerifiedToken. */
+/** Tools find the token in `authInfo`: `clientId` is the agent that calls, `extra` has `subject`, `actors` and the other facts of a VerifiedToken. */
 export const createTokenVerifier = (verifier: Verifier, options: VerifyOptions = {}): OAuthTokenVerifier => ({
   async verifyAccessToken(token) {
     const { agentId, scopes, ...extra } = await verifier.verify(token, options).catch((error: unknown) => {

@@ -1,15 +1,21 @@
 /** The claims of an access token. */
 import type { JWTPayload } from 'jose';
 
-/** A genuine access token. It is delegated when `actors` is not empty. */
+/** On whose behalf an agent acts: `sub` and `sub_profile`. */
+export interface Subject {
+  readonly type: 'person' | 'agent';
+  readonly id: string;
+}
+
+/** A genuine access token. It is delegated when it has a `chainId`. */
 export interface VerifiedToken {
   /** The agent that acts, which the token was issued to: `client_id`. */
   readonly agentId: string;
-  /** The agent on whose behalf it acts: `sub`. The same as `agentId` unless the token is delegated. */
-  readonly subject: string;
-  /** The agents of the delegation chain (`act`): the one that acts now first, the subject's own delegatee last. */
+  /** The person or the agent on whose behalf it acts. The agent itself unless the token is delegated. */
+  readonly subject: Subject;
+  /** The agents that act (`act`): the one that acts now first, the subject's own delegatee last. The agent alone unless delegated. */
   readonly actors: readonly string[];
-  /** The delegation: `chain_id`. */
+  /** The delegation: `chain_id`. A token of a person always has one. */
   readonly chainId: string | undefined;
   readonly scopes: readonly string[];
   readonly organizationId: string;
@@ -28,35 +34,55 @@ export const splitScopes = (scope: string): string[] => scope.split(' ').filter(
 export function readClaims(claims: JWTPayload): VerifiedToken {
   const { scope = '' } = claims;
   if (typeof scope !== 'string') throw new Error('scope must be a string');
+  const agentId = readId(claims, 'client_id');
+  const subject = readSubject(claims);
   return {
-    agentId: readId(claims, 'client_id'),
-    subject: readId(claims, 'sub'),
-    ...readDelegation(claims),
+    agentId,
+    subject,
+    ...readDelegation(claims, agentId, subject),
     scopes: splitScopes(scope),
     organizationId: readId(claims, 'organization_id'),
     claims,
   };
 }
 
-function readDelegation(claims: JWTPayload): Pick<VerifiedToken, 'actors' | 'chainId'> {
+/** Only tokens of people have `sub_profile`. */
+function readSubject(claims: JWTPayload): Subject {
+  const id = readId(claims, 'sub');
+  if (!('sub_profile' in claims)) return { type: 'agent', id };
+  if (claims.sub_profile !== 'person') throw new Error('sub_profile must be person');
+  return { type: 'person', id };
+}
+
+function readDelegation(
+  claims: JWTPayload,
+  agentId: string,
+  subject: Subject,
+): Pick<VerifiedToken, 'actors' | 'chainId'> {
   if (!('act' in claims)) {
+    if (subject.type === 'person') throw new Error('sub is a person, but act is missing');
     if ('chain_id' in claims) throw new Error('chain_id without act');
-    if (claims.sub !== claims.client_id) throw new Error('sub and client_id differ, but act is missing');
-    return { actors: [], chainId: undefined };
+    if (subject.id !== agentId) throw new Error('sub and client_id differ, but act is missing');
+    return { actors: [agentId], chainId: undefined };
   }
   const actors: string[] = [];
   let holder: object = claims;
   while ('act' in holder) {
     const { act } = holder;
-    if (typeof act !== 'object' || act === null || !('sub' in act) || !isId(act.sub))
+    if (typeof act !== 'object' || act === null || !('sub' in act) || !isId(act.sub) || !isAgent(act))
       throw new Error('act must name an agent in sub');
     if (actors.length === maxActors) throw new Error(`act names more than ${maxActors} agents`);
     actors.push(act.sub);
     holder = act;
   }
-  if (actors[0] !== claims.client_id) throw new Error('act names another agent than client_id');
+  if (actors[0] !== agentId) throw new Error('act names another agent than client_id');
+  if (subject.type === 'person' && actors.includes(subject.id))
+    throw new Error('sub is a person, but act names it as an agent');
   return { actors, chainId: readId(claims, 'chain_id') };
 }
+
+/** Tokens of agents do not say it. */
+const isAgent = (act: object): boolean => !('sub_profile' in act) || act.sub_profile === 'ai_agent';
 
 function readId(claims: JWTPayload, name: string): string {
   const value = claims[name];

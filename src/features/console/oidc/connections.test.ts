@@ -132,6 +132,19 @@ describe('signing in through a connection', () => {
     assert.equal((await sessionOf(browser)).json.person.name, 'Ada King');
   });
 
+  it('of five first sign-ins at the same moment one creates the person, and all have a session', async () => {
+    const connection = await connect();
+    const login = account();
+    const browsers = Array.from({ length: 5 }, newBrowser);
+    const answers = await Promise.all(
+      browsers.map((browser) => logIn(browser, login, { address: connection.address })),
+    );
+    await Promise.all(browsers.map((browser, index) => browser.request(answers[index] ?? '')));
+    for (const browser of browsers) assert.equal((await sessionOf(browser)).status, 200);
+    assert.equal((await peopleOf(connection.organizationId)).length, 1);
+    assert.equal((await eventsOf(connection.organizationId, ['person.created'])).length, 1);
+  });
+
   it('names somebody without a name by the e-mail or the subject', async () => {
     const connection = await connect();
     const [first, second] = [account(verified('grace@example.com')), account({ name: '\u200b' })];
@@ -225,11 +238,15 @@ describe('signing in through a connection', () => {
     assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
     if (other) other.tamper = { claims: { nonce: 'another' } };
     assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
+    if (other) other.tamper = { claims: { sub: 'nobody\0\ud800' } };
+    assert.equal(errorOf(await signIn(newBrowser(), login, foreign.address)), 'invalid_answer');
     if (other) other.tamper = undefined;
     const refusals = await eventsOf(organizationId, ['session.refused']);
     assert.deepEqual(
       refusals.map(({ metadata }) => [metadata.reason, metadata.connectionId]),
-      Array(2).fill(['invalid answer of the provider', foreign.connectionId]),
+      ['invalid answer of the provider', 'invalid answer of the provider', 'invalid subject'].map(
+        (reason) => [reason, foreign.connectionId],
+      ),
     );
   });
 
@@ -329,15 +346,24 @@ describe('signing in through a connection', () => {
     assert.equal(done.location, `/console/authorize/${requestId}`);
   });
 
-  it('is refused for a provider whose page is no web address', async () => {
-    const connection = await connect({ issuer: other?.issuer });
+  it('does not connect to a private address, unless the instance allows it', async () => {
+    const guarded = await startApp({ BASE_URL: baseUrl });
+    const scenario = await createPeopleScenario(guarded, provider as NonNullable<typeof provider>, baseUrl);
+    const organizationId = await scenario.makeOrganization();
+    const requests: unknown[] = [];
     if (other)
-      other.handlerOverride = (_, response) =>
-        void response
-          .setHeader('content-type', 'application/json')
-          .end(JSON.stringify({ issuer: other.issuer, authorization_endpoint: 'javascript:alert(1)' }));
-    assert.equal(errorOf(await newBrowser().request(connection.address)), 'provider_unavailable');
+      other.handlerOverride = ({ url }, response) => {
+        requests.push(url);
+        response.end();
+      };
+    const { connectionId } = await scenario.asOperator(
+      'POST',
+      `/organizations/${organizationId}/connections`,
+      { name: 'Inside', issuer: other?.issuer, clientId: 'x', clientSecret: 'x' },
+    );
+    const begun = await createBrowser(guarded, baseUrl).request(`${start}?connectionId=${connectionId}`);
     if (other) other.handlerOverride = undefined;
+    assert.deepEqual([errorOf(begun), requests], ['provider_unavailable', []]);
   });
 
   it("members do not come in through the instance's own provider, although its issuer is the same", async () => {

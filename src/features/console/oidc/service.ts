@@ -17,18 +17,17 @@ import { organization } from '../../../kernel/policy.ts';
 import {
   type OpenIdProvider,
   ProviderProblem,
-  type ProviderReason,
   type ProviderIdentity as VerifiedIdentity,
 } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConnectionProvider } from '../../connections/providers.ts';
-import type { AdmissionRefusal } from '../../people/admission.ts';
 import type { Invitation, SignedInPerson } from '../../people/service.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import { personOf, type Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
 import type { ConnectionTest, ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';
+import { errorOf, errorOfRefusal, type SignInError, SignInRefused } from './sign-in-errors.ts';
 import {
   type BegunSignIn,
   findClaims,
@@ -40,27 +39,6 @@ import {
   updateClaims,
   updateIdentity,
 } from './store.ts';
-
-/** The reasons that the sign-in page explains. */
-const signInErrors = [
-  'not_configured',
-  'provider_unavailable',
-  'provider_refused',
-  'invalid_answer',
-  'sign_in_expired',
-  'not_invited',
-  'connection_unavailable',
-  'conditions_not_met',
-  'person_suspended',
-  'people_limit',
-] as const;
-type SignInError = (typeof signInErrors)[number];
-
-const errorOf: Readonly<Record<ProviderReason, SignInError>> = {
-  unavailable: 'provider_unavailable',
-  refused: 'provider_refused',
-  invalid: 'invalid_answer',
-};
 
 /** The header `Cookie`. */
 type Cookies = string | undefined;
@@ -109,28 +87,11 @@ export interface ProviderSignInService {
 const signInPage = '/console/sign-in';
 const testPage = '/console/connection-test';
 
-const refusalErrors: Readonly<Record<AdmissionRefusal, SignInError>> = {
-  'connection not active': 'connection_unavailable',
-  'conditions not met': 'conditions_not_met',
-  'invalid subject': 'invalid_answer',
-  'person suspended': 'person_suspended',
-  'too many people': 'people_limit',
-};
-
-/** Thrown in the transaction of a sign-in: nothing of it stays. */
-class SignInRefused extends Error {
-  readonly error: SignInError;
-  readonly metadata: Readonly<Record<string, unknown>>;
-
-  constructor(error: SignInError, metadata: Readonly<Record<string, unknown>>) {
-    super(error);
-    this.error = error;
-    this.metadata = metadata;
-  }
-}
-
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
+
+/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
+const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
 
 const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? agentId;
 
@@ -255,7 +216,7 @@ export function createProviderSignIn(
       const signedIn = await db.transaction(async (tx) => {
         const admission = await people.admit(tx, origin, connection, identity);
         if ('refused' in admission)
-          throw new SignInRefused(refusalErrors[admission.refused], {
+          throw new SignInRefused(errorOfRefusal[admission.refused], {
             reason: admission.refused,
             ...admission.details,
           });
@@ -270,7 +231,7 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
       return failed(error.error, origin, [cookie.clear()]);
     }

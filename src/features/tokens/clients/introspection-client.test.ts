@@ -48,7 +48,7 @@ const assertRefused = (answer: Answer, message: RegExp) => {
   assert.match(answer.json.message, message);
   assert.equal(
     answer.headers['www-authenticate'],
-    `Basic realm="countersign", Bearer resource_metadata="${metadata}"`,
+    `Basic realm="countersign", Bearer scope="tokens:read", resource_metadata="${metadata}"`,
   );
 };
 
@@ -119,7 +119,7 @@ describe('POST /token/introspect with client credentials', () => {
     for (const fields of [{ token }, { token, client_id: server.clientId }, { token, client_secret: 'x' }]) {
       const { status, json, headers } = await ask(fields);
       assert.deepEqual([status, json.code], [401, 'UNAUTHORIZED']);
-      const challenges = `Bearer resource_metadata="${metadata}", Basic realm="countersign"`;
+      const challenges = `Bearer scope="tokens:read", resource_metadata="${metadata}", Basic realm="countersign"`;
       assert.equal(headers['www-authenticate'], challenges);
     }
   });

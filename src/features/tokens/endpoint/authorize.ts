@@ -6,7 +6,7 @@ import type { VerifiedProof } from '../clients/verify-credential.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import type { TokenDeps } from '../feature.ts';
-import type { AuthenticatedClient, AuthorizedToken } from '../grant.ts';
+import type { AuthenticatedClient, AuthorizedToken, RefusalWithEffect } from '../grant.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
 import { type Decision, refusal, refusalBy } from './decision.ts';
@@ -47,12 +47,15 @@ async function authorizeOne(
   const client = lock.status;
   try {
     requireActive(client);
-    const contents = await limitScopes(tx, client, await authorizedBy(tx, request, client));
+    const authorized = await authorizedBy(tx, request, client);
+    if ('refusal' in authorized) {
+      await authorized.effect(tx);
+      throw authorized.refusal;
+    }
+    const contents = await limitScopes(tx, client, authorized);
     return { kind: 'authorized', request, client, contents };
   } catch (error) {
-    const refused = refusalBy(error, request, client);
-    if (error instanceof TokenError) await error.effect?.(tx);
-    return refused;
+    return refusalBy(error, request, client);
   }
 }
 
@@ -60,7 +63,7 @@ function authorizedBy(
   tx: Tx,
   { grant, form, audience, origin }: AuthenticatedRequest,
   client: AgentStatus,
-): AuthorizedToken | Promise<AuthorizedToken> {
+): AuthorizedToken | Promise<AuthorizedToken | RefusalWithEffect> {
   const request = { client: grantClient(client), form, audience };
   return grant.transaction === 'shared'
     ? grant.authorize(request)

@@ -3,9 +3,8 @@
  * transaction, because it marks the assertion as used in the same transaction that issues.
  */
 
-import { TokenError } from '../../../kernel/fail.ts';
 import type { TokenDeps } from '../feature.ts';
-import type { ExternalClientAssertion, IssuedToken, Mint } from '../grant.ts';
+import type { ExternalClientAssertion, IssuedToken, Mint, RefusalWithEffect } from '../grant.ts';
 import { withTokenType } from './decision.ts';
 import type { ParsedRequest } from './parse.ts';
 
@@ -26,8 +25,13 @@ export function createExternalIssue(
       scope: undefined,
       agentsToLock: () => grant.agentsToLock(form),
     };
+    let effect: RefusalWithEffect['effect'] | undefined;
     const issuing = externalAssertions.authenticateWorkload(assertion, async (tx, client) => {
       const authorized = await grant.authorize(tx, { client, form, audience, origin });
+      if ('refusal' in authorized) {
+        effect = authorized.effect;
+        throw authorized.refusal;
+      }
       const { agentId, trustPolicyId } = client;
       const issued = await mint(tx, {
         ...authorized,
@@ -40,7 +44,7 @@ export function createExternalIssue(
     });
     // The port has rolled its transaction back.
     return issuing.catch(async (error) => {
-      if (error instanceof TokenError && error.effect) await db.transaction(error.effect);
+      if (effect) await db.transaction(effect);
       throw error;
     });
   };

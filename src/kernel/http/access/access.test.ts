@@ -110,6 +110,19 @@ describe('the challenge of a 401', () => {
     const { headers } = await challenge(undefined, true);
     assert.match(headers['www-authenticate'] ?? '', /, Basic realm="countersign"$/);
   });
+  it('has the scope that the route needs', async () => {
+    const { headers } = await errorOf(() =>
+      refuseUnidentified(undefined, { metadata, basic: false, scope: 'agents:read' }),
+    );
+    assert.equal(headers['www-authenticate'], `Bearer scope="agents:read", resource_metadata="${metadata}"`);
+    const ofClient = await errorOf(() =>
+      refuseClientCredentials({ metadata, basic: true, scope: 'tokens:read' }, undefined),
+    );
+    assert.equal(
+      ofClient.headers['www-authenticate'],
+      `Basic realm="countersign", Bearer scope="tokens:read", resource_metadata="${metadata}"`,
+    );
+  });
   it('of client credentials names Basic first, and their reason', async () => {
     const refused = await errorOf(() => refuseClientCredentials({ metadata, basic: true }, 'wrong secret'));
     assert.equal(

@@ -5,9 +5,16 @@ import type { Access } from '../route.ts';
 export const securitySchemes = (baseUrl: string) => ({
   oauth2: {
     type: 'oauth2',
-    description: 'Client id and secret of an agent, exchanged for an access token.',
+    description:
+      'Client id and secret of an agent, exchanged for an access token; or the consent of a person, with PKCE (S256) and `resource`.',
     flows: {
       clientCredentials: { tokenUrl: `${baseUrl}/api/v1/token`, scopes: { ...scopeDescriptions } },
+      authorizationCode: {
+        authorizationUrl: `${baseUrl}/api/v1/authorize`,
+        tokenUrl: `${baseUrl}/api/v1/token`,
+        refreshUrl: `${baseUrl}/api/v1/token`,
+        scopes: { ...scopeDescriptions },
+      },
     },
   },
   bearer: {

@@ -14,6 +14,7 @@ import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.net.MalformedURLException;
 import java.net.URI;
 import java.text.ParseException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -27,31 +28,36 @@ public final class AccessTokenVerifier {
 
   private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
   private final Optional<String> organizationId;
+  private final Subjects subjects;
 
   /**
-   * Takes the issuer of the tokens, which is the API's address, whom they must be meant for, and
-   * the organization whose tokens are accepted.
+   * Takes the issuer of the tokens, which is the API's address, whom they must be meant for, the
+   * organization whose tokens are accepted, and on whose behalf the agents may act.
    */
-  public AccessTokenVerifier(String issuer, String audience, String organizationId)
+  public AccessTokenVerifier(
+      String issuer, String audience, String organizationId, Subjects subjects)
       throws MalformedURLException {
-    this(issuer, audience, only(organizationId), keysOf(issuer));
+    this(issuer, audience, only(organizationId), subjects, keysOf(issuer));
   }
 
   /**
    * Accepts tokens of every organization on the instance: compare {@link
    * VerifiedToken#organizationId} yourself.
    */
-  public static AccessTokenVerifier acceptAnyOrganization(String issuer, String audience)
-      throws MalformedURLException {
-    return new AccessTokenVerifier(issuer, audience, Optional.empty(), keysOf(issuer));
+  public static AccessTokenVerifier acceptAnyOrganization(
+      String issuer, String audience, Subjects subjects) throws MalformedURLException {
+    return new AccessTokenVerifier(issuer, audience, Optional.empty(), subjects, keysOf(issuer));
   }
 
   AccessTokenVerifier(
       String issuer,
       String audience,
       Optional<String> organizationId,
+      Subjects subjects,
       JWKSource<SecurityContext> keys) {
     this.organizationId = organizationId;
+    this.subjects =
+        Objects.requireNonNull(subjects, "subjects must be Subjects.AGENTS, PEOPLE or ANY");
     processor.setJWSTypeVerifier(
         new DefaultJOSEObjectTypeVerifier<>(
             new JOSEObjectType("at+jwt"), new JOSEObjectType("application/at+jwt")));
@@ -85,6 +91,12 @@ public final class AccessTokenVerifier {
               + verified.organizationId()
               + ", not "
               + organizationId.get());
+    }
+    if (subjects == Subjects.AGENTS && verified.subject().isPerson()) {
+      throw new BadJWTException("the subject of the token is a person; only agents are accepted");
+    }
+    if (subjects == Subjects.PEOPLE && !verified.subject().isPerson()) {
+      throw new BadJWTException("the subject of the token is an agent; only people are accepted");
     }
     return verified;
   }

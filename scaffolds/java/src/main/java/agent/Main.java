@@ -78,20 +78,24 @@ public final class Main {
     System.out.printf(
         "The token is genuine. It was issued to %s of organization %s and carries: %s.%n",
         verified.agentId(), verified.organizationId(), scopesOf(verified));
-    if (!verified.actors().isEmpty()) {
+    if (verified.chainId() != null) {
       System.out.printf(
           "It is delegated by %s in chain %s; actors: %s.%n",
-          verified.subject(), verified.chainId(), String.join(", ", verified.actors()));
+          verified.subject().id(), verified.chainId(), String.join(", ", verified.actors()));
     }
   }
 
-  /** Accepts tokens of the agent's own organization only, unless the settings say otherwise. */
+  /**
+   * Accepts tokens of the agent's own organization only, unless the settings say otherwise. Tokens of
+   * agents that act for a person are refused.
+   */
   private static AccessTokenVerifier verifier(String audience) throws Exception {
     switch (System.getenv().getOrDefault("ACCEPT_ANY_ORGANIZATION", "")) {
       case "true":
-        return AccessTokenVerifier.acceptAnyOrganization(apiUrl(), audience);
+        return AccessTokenVerifier.acceptAnyOrganization(apiUrl(), audience, Subjects.AGENTS);
       case "false", "":
-        return new AccessTokenVerifier(apiUrl(), audience, setting("ORGANIZATION_ID"));
+        return new AccessTokenVerifier(
+            apiUrl(), audience, setting("ORGANIZATION_ID"), Subjects.AGENTS);
       default:
         throw new IllegalStateException("ACCEPT_ANY_ORGANIZATION must be true or false");
     }

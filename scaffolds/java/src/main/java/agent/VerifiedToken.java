@@ -8,12 +8,13 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * A genuine access token. It is delegated when {@code actors} is not empty.
+ * A genuine access token. It is delegated when it has a {@code chainId}.
  *
  * @param agentId the agent that acts, which the token was issued to: client_id
- * @param subject the agent on whose behalf it acts: sub; the same unless the token is delegated
- * @param actors the agents of the delegation chain (act): the one that acts now first, the
- *     subject's own delegatee last
+ * @param subject the person or the agent on whose behalf it acts: the agent itself unless the token
+ *     is delegated
+ * @param actors the agents that act (act): the one that acts now first, the subject's own delegatee
+ *     last; the agent alone unless the token is delegated
  * @param chainId the delegation: chain_id; null unless the token is delegated
  * @param scopes what the token allows
  * @param organizationId the organization of these agents
@@ -21,7 +22,7 @@ import java.util.regex.Pattern;
  */
 public record VerifiedToken(
     String agentId,
-    String subject,
+    Subject subject,
     List<String> actors,
     String chainId,
     List<String> scopes,
@@ -30,16 +31,28 @@ public record VerifiedToken(
   private static final int MAX_ACTORS = 10;
   private static final Pattern UUID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
 
+  /**
+   * On whose behalf an agent acts: sub and sub_profile.
+   *
+   * @param isPerson whether it is a person; an agent otherwise
+   * @param id of the person or the agent
+   */
+  public record Subject(boolean isPerson, String id) {}
+
   static VerifiedToken read(JWTClaimsSet claims) throws BadJWTException {
     Map<String, Object> values = claims.getClaims();
     String agentId = readId(values, "client_id");
-    String subject = readId(values, "sub");
-    List<String> actors = readActors(values, agentId, subject);
+    Subject subject = readSubject(values);
+    boolean isDelegated = values.containsKey("act");
+    List<String> actors =
+        isDelegated
+            ? readActors(values, agentId, subject)
+            : List.of(readOnlyActor(values, agentId, subject));
     return new VerifiedToken(
         agentId,
         subject,
         actors,
-        actors.isEmpty() ? null : readId(values, "chain_id"),
+        isDelegated ? readId(values, "chain_id") : null,
         readScopes(values),
         readId(values, "organization_id"),
         claims);
@@ -49,12 +62,37 @@ public record VerifiedToken(
     return value instanceof String text && UUID.matcher(text).matches();
   }
 
-  private static List<String> readActors(Map<String, Object> claims, String agentId, String subject)
+  /** Only tokens of people have sub_profile. */
+  private static Subject readSubject(Map<String, Object> claims) throws BadJWTException {
+    boolean isPerson = claims.containsKey("sub_profile");
+    if (isPerson && !"person".equals(claims.get("sub_profile"))) {
+      throw new BadJWTException("sub_profile must be person");
+    }
+    return new Subject(isPerson, readId(claims, "sub"));
+  }
+
+  private static String readOnlyActor(Map<String, Object> claims, String agentId, Subject subject)
       throws BadJWTException {
+    if (subject.isPerson()) {
+      throw new BadJWTException("sub is a person, but act is missing");
+    }
+    if (claims.containsKey("chain_id")) {
+      throw new BadJWTException("chain_id without act");
+    }
+    if (!subject.id().equals(agentId)) {
+      throw new BadJWTException("sub and client_id differ, but act is missing");
+    }
+    return agentId;
+  }
+
+  private static List<String> readActors(
+      Map<String, Object> claims, String agentId, Subject subject) throws BadJWTException {
     List<String> actors = new ArrayList<>();
     Map<?, ?> holder = claims;
     while (holder.containsKey("act")) {
-      if (!(holder.get("act") instanceof Map<?, ?> act) || !isId(act.get("sub"))) {
+      if (!(holder.get("act") instanceof Map<?, ?> act)
+          || !isId(act.get("sub"))
+          || act.containsKey("sub_profile") && !"ai_agent".equals(act.get("sub_profile"))) {
         throw new BadJWTException("act must name an agent in sub");
       }
       if (actors.size() == MAX_ACTORS) {
@@ -63,15 +101,11 @@ public record VerifiedToken(
       actors.add((String) act.get("sub"));
       holder = act;
     }
-    if (actors.isEmpty()) {
-      if (claims.containsKey("chain_id")) {
-        throw new BadJWTException("chain_id without act");
-      }
-      if (!subject.equals(agentId)) {
-        throw new BadJWTException("sub and client_id differ, but act is missing");
-      }
-    } else if (!actors.get(0).equals(agentId)) {
+    if (!actors.get(0).equals(agentId)) {
       throw new BadJWTException("act names another agent than client_id");
+    }
+    if (subject.isPerson() && actors.contains(subject.id())) {
+      throw new BadJWTException("sub is a person, but act names it as an agent");
     }
     return List.copyOf(actors);
   }

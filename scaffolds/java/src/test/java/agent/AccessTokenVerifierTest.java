@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Date;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -45,16 +46,18 @@ class AccessTokenVerifierTest {
     return Stream.of(JSONObjectUtils.getJSONObjectArray(file, name));
   }
 
-  private static AccessTokenVerifier verifier(boolean acceptAnyOrganization, JWKSet keys) {
+  private static AccessTokenVerifier verifier(
+      boolean acceptAnyOrganization, Subjects subjects, JWKSet keys) {
     Optional<String> organizationId =
         acceptAnyOrganization ? Optional.empty() : AccessTokenVerifier.only(text("organizationId"));
     return new AccessTokenVerifier(
-        text("issuer"), text("audience"), organizationId, new ImmutableJWKSet<>(keys));
+        text("issuer"), text("audience"), organizationId, subjects, new ImmutableJWKSet<>(keys));
   }
 
   private static AccessTokenVerifier verifierFor(Map<String, Object> each) throws Exception {
     return verifier(
         (Boolean) each.get("acceptAnyOrganization"),
+        Subjects.valueOf(((String) each.get("subjects")).toUpperCase(Locale.ROOT)),
         JWKSet.parse(JSONObjectUtils.getJSONObject(file, "jwks")));
   }
 
@@ -70,7 +73,13 @@ class AccessTokenVerifierTest {
                           JSONObjectUtils.getJSONObject(each, "verified");
                       VerifiedToken verified = verifierFor(each).verify((String) each.get("token"));
                       assertEquals(expected.get("agentId"), verified.agentId());
-                      assertEquals(expected.get("subject"), verified.subject());
+                      assertEquals(
+                          expected.get("subject"),
+                          Map.of(
+                              "type",
+                              verified.subject().isPerson() ? "person" : "agent",
+                              "id",
+                              verified.subject().id()));
                       assertEquals(expected.get("actors"), verified.actors());
                       assertEquals(expected.get("chainId"), verified.chainId());
                       assertEquals(expected.get("scopes"), verified.scopes());
@@ -102,15 +111,25 @@ class AccessTokenVerifierTest {
     for (String organizationId : new String[] {null, "", "acme"}) {
       assertThrows(
           IllegalArgumentException.class,
-          () -> new AccessTokenVerifier(text("issuer"), text("audience"), organizationId));
+          () ->
+              new AccessTokenVerifier(
+                  text("issuer"), text("audience"), organizationId, Subjects.ANY));
     }
-    AccessTokenVerifier.acceptAnyOrganization(text("issuer"), text("audience"));
+    AccessTokenVerifier.acceptAnyOrganization(text("issuer"), text("audience"), Subjects.ANY);
+  }
+
+  @Test
+  void verifierNeedsSubjects() {
+    assertThrows(
+        NullPointerException.class,
+        () -> AccessTokenVerifier.acceptAnyOrganization(text("issuer"), text("audience"), null));
   }
 
   @Test
   void clocksMayDifferByFiveSeconds() throws Exception {
     RSAKey key = new RSAKeyGenerator(2048).keyID("k").generate();
-    AccessTokenVerifier verifier = verifier(false, new JWKSet(List.of(key.toPublicJWK())));
+    AccessTokenVerifier verifier =
+        verifier(false, Subjects.AGENTS, new JWKSet(List.of(key.toPublicJWK())));
     verifier.verify(sign(key, -1));
     assertThrows(Exception.class, () -> verifier.verify(sign(key, -10)));
   }
