@@ -111,6 +111,11 @@ ${more}`;
     assert.match(changed.stdout, /^ {4}clientSecret +none → from the variable LOGIN_SECRET$/m);
     assert.doesNotMatch(changed.output, /hush/);
     assert.equal((await api('GET', `${path}/connections/${id}`)).clientId, 'new');
+    const twice = await apply(
+      `${entry}  - {name: Login, issuer: ${issuer}, clientId: new}\n`.replace(/, clientSecret: \{.*?\}/, ''),
+      '--plan',
+    );
+    assert.match(twice.output, /:4:\d+: an earlier entry has this connection/);
 
     await api('PUT', `${path}/client-policy`, { mode: 'off' });
     const exported = await countersign(['export'], { client });

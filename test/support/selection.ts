@@ -74,6 +74,7 @@ const slowest = [
 const extended = new Set([
   // Install packages or use other compilers.
   'sdk/typescript/test/package.test.ts',
+  'test/clients/mcp-conformance.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',

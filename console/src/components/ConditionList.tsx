@@ -1,5 +1,6 @@
 import type { TrustCondition } from '../api/generated.ts';
-import { conditionText } from './conditions.ts';
+import { operatorLabels } from './conditions.ts';
+import { visibleText } from './TenantText.tsx';
 
 /** Conditions as sentences. */
 export function ConditionList({ conditions }: { readonly conditions: readonly TrustCondition[] }) {
@@ -13,3 +14,6 @@ export function ConditionList({ conditions }: { readonly conditions: readonly Tr
     </ul>
   );
 }
+
+const conditionText = ({ claim, operator, values = [] }: TrustCondition): string =>
+  visibleText([claim, operatorLabels[operator], values.join(', ')].filter(Boolean).join(' '));

@@ -1,6 +1,5 @@
-/** Conditions on the claims of a token of another issuer, as forms hold them and as text. */
+/** Conditions on the claims of a token of another issuer, as forms hold them. */
 import type { TrustCondition } from '../api/generated.ts';
-import { visibleText } from './TenantText.tsx';
 
 export const operators = ['equals', 'in', 'glob', 'exists'] as const;
 export type Operator = (typeof operators)[number];
@@ -29,6 +28,3 @@ export const conditionOf = ({ claim, operator, values }: ConditionValues): Trust
   operator,
   ...(operator !== 'exists' && { values }),
 });
-
-export const conditionText = ({ claim, operator, values = [] }: TrustCondition): string =>
-  visibleText([claim, operatorLabels[operator], values.join(', ')].filter(Boolean).join(' '));

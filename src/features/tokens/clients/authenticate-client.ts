@@ -12,7 +12,7 @@ import type { TokenDeps } from '../feature.ts';
 import { scopeLimit } from '../scope-limit.ts';
 import { findAgentStatuses, insertAssertions } from '../store.ts';
 import { statusQuery, type TokenStatus } from '../token-status.ts';
-import { findClientCredential } from './client-credential.ts';
+import { type ClientCredential, findClientCredential, isClientAddress } from './client-credential.ts';
 import {
   type AuthenticationFailure,
   authenticationFailure,
@@ -23,12 +23,26 @@ import {
   wrongProof,
 } from './verify-credential.ts';
 
-type Deps = Pick<TokenDeps, 'db' | 'clock' | 'statuses' | 'recordUse'>;
+type Deps = Pick<TokenDeps, 'db' | 'clock' | 'statuses' | 'recordUse' | 'assertions' | 'grants'>;
 
 export function createClientAuthentication(
-  { db, clock, statuses, recordUse }: Deps,
+  { db, clock, statuses, recordUse, assertions, grants }: Deps,
   { verify, invalidate }: ProofVerifier,
 ): GuardDeps['authenticateClient'] {
+  const refreshGrant = grants.find(({ grantType }) => grantType === 'refresh_token');
+  const clientsOfRefreshTokens = refreshGrant?.transaction === 'own' ? refreshGrant.publicClients : undefined;
+
+  /** A client that its assertion names by an address has the agent that the refresh token is for. Undefined when there is none. */
+  const withAgent = async (
+    proof: ClientCredential,
+    refresh_token: string | undefined,
+  ): Promise<ClientCredential | undefined> => {
+    const clientUri = proof.kind === 'assertion' ? assertions.unverifiedClient(proof.assertion) : undefined;
+    if (proof.kind !== 'assertion' || !clientUri || !isClientAddress(clientUri)) return proof;
+    const agentId = await clientsOfRefreshTokens?.findAgent({ refresh_token }, clientUri);
+    return agentId === undefined ? undefined : { ...proof, agentId };
+  };
+
   /** Undefined when the agent does not exist. */
   const findStatus = async (query: Parameters<typeof statuses.get>[0]): Promise<TokenStatus | undefined> => {
     const status = await statuses.get(query);
@@ -79,7 +93,8 @@ export function createClientAuthentication(
   };
 
   return async (fields, authorization, count) => {
-    const proof = findClientCredential(fields, authorization);
+    const found = findClientCredential(fields, authorization);
+    const proof = found && (await withAgent(found, fields.token));
     if (!proof) return undefined;
     const verified = await verify(proof);
     if (verified.kind === 'unauthenticated') return refusal(verified, count);

@@ -5,8 +5,8 @@ import { type Access, mediaTypes } from '../route.ts';
 
 const names = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion'] as const;
 
-/** The fields of the form that authenticate a client. */
-export type ClientFields = { readonly [name in (typeof names)[number]]?: string };
+/** The fields of the form that authenticate a client. `token`: a refresh token tells which agent an address means. */
+export type ClientFields = { readonly [name in (typeof names)[number] | 'token']?: string };
 
 export const acceptsClientCredentials = ({ kind }: Access): boolean =>
   kind === 'clientOrScope' || kind === 'clientOrBearer';
@@ -21,13 +21,14 @@ export function mayCarryClientCredentials({ headers }: Pick<FastifyRequest, 'hea
 
 /** The form is not yet validated: a repeated field is a list. */
 export function readClientFields(form: unknown): ClientFields {
+  const sent = (form ?? {}) as Record<string, unknown>;
   const fields: Record<string, string> = {};
   for (const name of names) {
-    const value = ((form ?? {}) as Record<string, unknown>)[name];
+    const value = sent[name];
     if (Array.isArray(value)) refuseDuplicates(form);
     if (typeof value === 'string') fields[name] = value;
   }
-  return fields;
+  return typeof sent.token === 'string' ? { ...fields, token: sent.token } : fields;
 }
 
 export const hasProof = ({ client_secret, client_assertion }: ClientFields): boolean =>

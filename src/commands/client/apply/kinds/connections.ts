@@ -13,16 +13,13 @@ const fields = managedFields.connections;
 export function planConnections(planning: Planning): Change[] {
   const { file, live, references, problems, pruned } = planning;
   if (!file.connections) return [];
-  const kept = new Set<string>();
+  /** Ids of those that exist, and what identifies the others. */
   const named = new Set<string>();
   const changes = file.connections.flatMap((entry): Change[] => {
     const { value, at } = entry;
     const owner = references.organization(value.organization, at('organization'));
     const all = owner && ofOrganization(planning, live.connections, owner, [], at());
     if (!owner || !all) return [];
-    const key = value.id?.toLowerCase() ?? `${owner.key} ${value.issuer} ${value.clientId}`;
-    if (named.has(key)) problems.add(at('clientId'), 'an earlier entry has this connection');
-    named.add(key);
     const found = all.find(({ connectionId, issuer, clientId }) =>
       value.id === undefined
         ? issuer === value.issuer && clientId === value.clientId
@@ -32,8 +29,10 @@ export function planConnections(planning: Planning): Change[] {
       problems.add(at('id'), `organization ${owner.label} has no connection with this id`);
       return [];
     }
+    const key = found?.connectionId ?? `${owner.key} ${value.issuer} ${value.clientId}`;
+    if (named.has(key)) problems.add(at('clientId'), 'an earlier entry has this connection');
+    named.add(key);
     if (!found) return [creation(planning, entry, owner)];
-    kept.add(found.connectionId);
     if (found.issuer !== value.issuer)
       problems.add(at('issuer'), 'the issuer of a connection cannot change; remove the id to create another');
     return update(planning, entry, found, owner);
@@ -42,7 +41,7 @@ export function planConnections(planning: Planning): Change[] {
   const absent = [...live.connections]
     .filter(([organizationId]) => pruned.has(organizationId))
     .flatMap(([, connections]) => connections)
-    .filter(({ connectionId }) => !kept.has(connectionId));
+    .filter(({ connectionId }) => !named.has(connectionId));
   return [...changes, ...absent.map((connection) => deletion(connection, planning))];
 }
 
