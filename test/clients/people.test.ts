@@ -1,7 +1,6 @@
 /** Independent clients that act for a person: each goes the whole way from discovery to a refresh, with a browser between. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import {
@@ -14,14 +13,10 @@ import {
 const scenario = await createAuthorizationScenario();
 const { t, resource, confidential, publicClient, documentClient, member, requestIdIn, decide } = scenario;
 
-/** Requests to the instance are injected; the API publishes its metadata (RFC 9728). */
+/** Requests to the instance are injected. */
 async function send(address: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const request = new Request(address, init);
   const url = new URL(request.url);
-  const json = (body: object) => Response.json(body);
-  if (url.href.startsWith(new URL('/.well-known/oauth-protected-resource', resource.identifier).href))
-    return json({ resource: resource.identifier, authorization_servers: [baseUrl] });
-  if (url.origin !== baseUrl) return new Response('not found', { status: 404 });
   const answer = await t.call(request.method as 'GET' | 'POST', url.pathname + url.search, {
     headers: Object.fromEntries(request.headers),
     ...(request.method === 'POST' && { payload: await request.text() }),
@@ -125,50 +120,6 @@ for (const [kind, make] of Object.entries(clients)) {
       assert.equal(tokens.scope, 'orders:read');
       const refreshed = await openid.refreshTokenGrant(config, String(tokens.refresh_token));
       assert.equal(await scenario.isActive(refreshed.access_token), true);
-    });
-
-    it("the MCP SDK's client: from the API's metadata to a token, and a refresh", async () => {
-      const { clientId, credentials, agentId } = await make();
-      const isDocument = agentId === undefined;
-      const { client_secret } = credentials;
-      let information: Awaited<ReturnType<OAuthClientProvider['clientInformation']>> = isDocument
-        ? undefined
-        : { client_id: clientId, ...(client_secret && { client_secret }) };
-      let verifier = '';
-      let opened: URL | undefined;
-      let stored: Awaited<ReturnType<OAuthClientProvider['tokens']>>;
-      const provider: OAuthClientProvider = {
-        redirectUrl: redirectUri,
-        clientMetadata: { redirect_uris: [redirectUri], client_name: 'Example application' },
-        // Of a client with a document the SDK learns from our metadata that its address is its id.
-        ...(isDocument && { clientMetadataUrl: clientId }),
-        clientInformation: () => information,
-        saveClientInformation: (saved) => {
-          information = saved;
-        },
-        tokens: () => stored,
-        saveTokens: (tokens) => {
-          stored = tokens;
-        },
-        redirectToAuthorization: (url) => {
-          opened = url;
-        },
-        saveCodeVerifier: (text) => {
-          verifier = text;
-        },
-        codeVerifier: () => verifier,
-        state: () => 'a state',
-      };
-      const serverUrl = resource.identifier;
-      const fetchFn = send as never;
-      assert.equal(await auth(provider, { serverUrl, fetchFn, scope: 'orders:read' }), 'REDIRECT');
-      const back = await agree(opened as URL);
-      const authorizationCode = String(back.searchParams.get('code'));
-      assert.equal(await auth(provider, { serverUrl, fetchFn, authorizationCode }), 'AUTHORIZED');
-      assert.equal(await scenario.isActive(stored?.access_token), true);
-      const before = stored?.refresh_token;
-      assert.equal(await auth(provider, { serverUrl, fetchFn }), 'AUTHORIZED');
-      assert.notEqual(stored?.refresh_token, before);
     });
   });
 }
