@@ -17,7 +17,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pages: ['api', 'app', 'components', auditOfSdk],
   'pages/registry.ts': ['app', 'pages'],
   // The consent page is no page of the console's router.
-  'main.tsx': ['api', 'app', 'pages'],
+  'main.tsx': ['api', 'app', 'pages/authorize'],
 };
 
 const forbidden: Readonly<Record<string, RegExp>> = {
