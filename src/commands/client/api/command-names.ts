@@ -41,8 +41,6 @@ const verbs: Readonly<Record<string, string>> = { generate: 'create', put: 'set'
 /** Operations that are no command of this kind, and why. */
 export const withoutCommand: Readonly<Record<string, string>> = {
   issueToken: '`countersign token` gets tokens, and every command gets its own',
-  authorize: 'a client opens it in the browser of a person',
-  authorizeByForm: 'a client opens it in the browser of a person',
   exchangeOutsideToken: 'a workload sends it, with the token of its platform',
   receiveBillingEvent: 'the payment provider sends it',
   streamEvents: '`countersign audit tail` and `countersign listen` read the stream',
