@@ -17,6 +17,7 @@ import { overload } from './benches/load/overload.ts';
 import { tracing } from './benches/load/tracing.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
+import { people } from './benches/people.ts';
 import { reads } from './benches/reads.ts';
 import { rivals } from './benches/rivals/rivals.ts';
 import { scaffold } from './benches/scaffold.ts';
@@ -34,6 +35,7 @@ import type { BenchContext, Result } from './support/bench.ts';
 const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   startup,
   tokens,
+  people,
   algorithms,
   reads,
   peers,
