@@ -205,7 +205,7 @@ describe('a connection', () => {
   it('people sign in at an address of the instance', () => {
     assert.equal(
       signInAddress('https://id.example', id),
-      `https://id.example/console/api/oidc/start?connectionId=${id}`,
+      `https://id.example/console/sign-in?connectionId=${id}`,
     );
   });
 });

@@ -127,7 +127,7 @@ browserTest(
     // The test signs in at the provider, and shows why eve would be refused.
     await row(page, 'Company <b>Login</b>').click();
     await details(page).getByText('email matches the pattern *@example.com').waitFor();
-    await details(page).getByText(`oidc/start?connectionId=${connection.connectionId}`).waitFor();
+    await details(page).getByText(`/console/sign-in?connectionId=${connection.connectionId}`).waitFor();
     await details(page).getByRole('button', { name: 'Test' }).click();
     await page.getByLabel('Login').fill('eve');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -389,6 +389,12 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   assert.equal(await isActive(), false);
   await page.getByText('Revoked', { exact: true }).click();
   await row.getByText('orders:read').waitFor();
+
+  // The browser knows the way back in.
+  await page.getByRole('button', { name: /^Account/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Sign in through your organization' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My agents' }).waitFor();
 });
 
 const question = {
