@@ -1,10 +1,10 @@
 /** The logic behind the consent page and the forms for people, connections and clients. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { requestIdOf } from '../../console/src/app/authorize-address.ts';
 import {
   isClientAddress,
   isThisComputer,
-  requestIdOf,
   requestSignIn,
 } from '../../console/src/pages/authorize/addresses.ts';
 import { approvalOf, durations, endOf, firstChoice } from '../../console/src/pages/authorize/consent-form.ts';
