@@ -1,10 +1,10 @@
 /** The logic behind the consent page and the forms for people, connections and clients. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { requestIdOf } from '../../console/src/app/authorize-address.ts';
 import {
   isClientAddress,
   isThisComputer,
-  requestIdOf,
   requestSignIn,
 } from '../../console/src/pages/authorize/addresses.ts';
 import { approvalOf, durations, endOf, firstChoice } from '../../console/src/pages/authorize/consent-form.ts';
@@ -205,7 +205,7 @@ describe('a connection', () => {
   it('people sign in at an address of the instance', () => {
     assert.equal(
       signInAddress('https://id.example', id),
-      `https://id.example/console/api/oidc/start?connectionId=${id}`,
+      `https://id.example/console/sign-in?connectionId=${id}`,
     );
   });
 });

@@ -127,7 +127,7 @@ browserTest(
     // The test signs in at the provider, and shows why eve would be refused.
     await row(page, 'Company <b>Login</b>').click();
     await details(page).getByText('email matches the pattern *@example.com').waitFor();
-    await details(page).getByText(`oidc/start?connectionId=${connection.connectionId}`).waitFor();
+    await details(page).getByText(`/console/sign-in?connectionId=${connection.connectionId}`).waitFor();
     await details(page).getByRole('button', { name: 'Test' }).click();
     await page.getByLabel('Login').fill('eve');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -286,18 +286,17 @@ const allowWorks = (page: Page) =>
   page.locator('button:not([aria-disabled])', { hasText: 'Allow' }).waitFor();
 
 browserTest('a person signs in, allows a part, sees it under My agents and revokes it', async (t) => {
-  await operate('POST', `/organizations/${organizationId}/connections`, {
-    name: 'Company',
-    issuer: provider.issuer,
-    clientId: provider.clientId,
-    clientSecret: provider.clientSecret,
-  });
+  const path = `/organizations/${organizationId}/connections`;
+  const { issuer, clientId: ownId, clientSecret } = provider;
+  // The test before deletes its own.
+  if ((await operate('GET', path)).total === 0)
+    await operate('POST', path, { name: 'Company', issuer, clientId: ownId, clientSecret });
   const page = await server.open(t, '/sign-in', { as: null, allow });
-  const { verifier, path } = newRequest();
+  const { verifier, path: request } = newRequest();
   await page.route('https://app.example/**', (route) =>
     route.fulfill({
       contentType: 'text/html',
-      body: `<title>App</title><a href="${server.url}${path.replaceAll('&', '&amp;')}">Connect</a>`,
+      body: `<title>App</title><a href="${server.url}${request.replaceAll('&', '&amp;')}">Connect</a>`,
     }),
   );
   // From the client's own site: the page comes without a session, and goes on to the only provider by itself.
@@ -390,6 +389,12 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   assert.equal(await isActive(), false);
   await page.getByText('Revoked', { exact: true }).click();
   await row.getByText('orders:read').waitFor();
+
+  // The browser knows the way back in.
+  await page.getByRole('button', { name: /^Account/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Sign in through your organization' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My agents' }).waitFor();
 });
 
 const question = {

@@ -66,9 +66,9 @@ export const createCommandLineCode = async (): Promise<CommandLineCode> =>
 export const fetchSignInOptions = async (signal?: AbortSignal): Promise<SignInOptions> =>
   (await sendJson('GET', '/console/api/sign-in-options', undefined, { signal })) as SignInOptions;
 
-/** Where the browser goes to sign in at the OpenID provider. */
-export const oidcStart = (returnTo: string): string =>
-  `/console/api/oidc/start?${new URLSearchParams({ returnTo })}`;
+/** Where the browser goes to sign in at the OpenID provider: that of a connection, or the instance's own. */
+export const oidcStart = (returnTo: string, connectionId?: string): string =>
+  `/console/api/oidc/start?${new URLSearchParams({ ...(connectionId !== undefined && { connectionId }), returnTo })}`;
 
 /** The identity that the provider has confirmed to this browser, and the organizations that invited it. */
 export interface ProviderIdentity {

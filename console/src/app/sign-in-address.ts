@@ -17,6 +17,12 @@ export function placeAfterSignIn(): string {
   return /^\/console(?:[/?][^\\]*)?$/.test(wanted) && !wanted.startsWith(signInPath) ? wanted : firstPage;
 }
 
+/** The connection of an organization whose people were sent to the sign-in page. */
+export function connectionInAddress(): string | undefined {
+  const id = new URLSearchParams(location.search).get('connectionId') ?? '';
+  return location.pathname === signInPath && uuid.test(id) ? id : undefined;
+}
+
 export interface ProviderReturn {
   readonly error?: ProviderError | undefined;
   readonly requestId?: string | undefined;

@@ -14,6 +14,9 @@ import { trustPage } from './trust/page.ts';
 import { usagePage } from './usage/page.ts';
 import { webhookPage, webhooksPage } from './webhooks/page.ts';
 
+/** The consent page has no frame and no session of the console around it. */
+export const loadAuthorizePage = async () => (await import('./authorize/AuthorizePage.tsx')).AuthorizePage;
+
 export const pages: readonly LoadablePage[] = [
   { ...agentsPage, load: async () => (await import('./agents/list/AgentsPage.tsx')).AgentsPage },
   { ...agentPage, load: async () => (await import('./agents/agent/AgentPage.tsx')).AgentPage },

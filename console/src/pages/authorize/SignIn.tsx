@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
 import { chooseRequestOrganization, fetchSignInChoice, type SignInChoice } from '../../api/authorization.ts';
+import { rememberConnection } from '../../app/known-connection.ts';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
@@ -109,12 +110,14 @@ function OrganizationForm({ requestId, onChosen }: OrganizationFormProps) {
 }
 
 interface Way {
+  readonly connectionId?: string;
   readonly address: string;
   readonly label: string;
 }
 
 const waysOf = ({ requestId, connections, instance }: SignInChoice): readonly Way[] => [
   ...connections.map(({ connectionId, name }) => ({
+    connectionId,
     address: requestSignIn(requestId, connectionId),
     label: `Sign in with ${visibleText(name)}`,
   })),
@@ -130,11 +133,13 @@ interface WaysProps {
 
 function Ways({ choice, startsByItself }: WaysProps) {
   const ways = waysOf(choice);
-  const only = ways.length === 1 ? ways[0]?.address : undefined;
+  const only = ways.length === 1 ? ways[0] : undefined;
   // Once: a browser that refuses our cookies would otherwise go round in circles.
   const [goes] = useState(() => startsByItself && only !== undefined && isFirst(choice.requestId));
   useEffect(() => {
-    if (goes && only !== undefined) location.replace(only);
+    if (!goes || !only) return;
+    remember(only);
+    location.replace(only.address);
   }, [goes, only]);
   if (ways.length === 0)
     return (
@@ -158,10 +163,22 @@ function Ways({ choice, startsByItself }: WaysProps) {
   );
 }
 
-const WayButton = ({ address, label }: Way) => (
-  <Button component="a" href={address} variant="default" leftSection={<Icon name="account" />} maw="100%">
+/** The sign-in page offers it the next time. */
+const remember = ({ connectionId }: Way): void => {
+  if (connectionId !== undefined) rememberConnection(connectionId);
+};
+
+const WayButton = (way: Way) => (
+  <Button
+    component="a"
+    href={way.address}
+    onClick={() => remember(way)}
+    variant="default"
+    leftSection={<Icon name="account" />}
+    maw="100%"
+  >
     <Group component="span" gap={4} wrap="nowrap" miw={0}>
-      <TenantText text={label} />
+      <TenantText text={way.label} />
     </Group>
   </Button>
 );

@@ -1,16 +1,4 @@
-/** Addresses of the consent page and of clients. */
-
-const page = /^\/console\/authorize\/([^/]+)\/?$/;
-
-/** The id of the authorization request whose page this is. */
-export const requestIdOf = (pathname: string): string | undefined => {
-  const encoded = page.exec(pathname)?.[1];
-  try {
-    return encoded && decodeURIComponent(encoded);
-  } catch {
-    return undefined;
-  }
-};
+/** Addresses that the consent page leads to. */
 
 const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]', '::1'];
 

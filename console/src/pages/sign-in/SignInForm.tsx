@@ -1,13 +1,14 @@
 import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { oidcStart, signIn } from '../../api/session.ts';
+import { knownConnection, rememberConnection } from '../../app/known-connection.ts';
 import { useProvider, useSessionState } from '../../app/session-context.tsx';
 import { placeAfterSignIn } from '../../app/sign-in-address.ts';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { LinkSignIn } from './LinkSignIn.tsx';
 
-/** Client id and secret, a one-time link, or the OpenID provider. */
+/** Client id and secret, a one-time link, or an OpenID provider. */
 export function SignInForm() {
   const { ended, hint, refresh, linkCode, dropLinkCode } = useSessionState();
   const [clientId, setClientId] = useState('');
@@ -15,6 +16,7 @@ export function SignInForm() {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const provider = useProvider();
+  const [connectionId] = useState(knownConnection);
 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -39,23 +41,19 @@ export function SignInForm() {
         </Alert>
       )}
       {error !== undefined && <ErrorAlert error={error} title="Not signed in" />}
+      {connectionId !== undefined && (
+        <ProviderButton
+          href={oidcStart(placeAfterSignIn(), connectionId)}
+          onClick={() => rememberConnection(connectionId)}
+        >
+          Sign in through your organization
+        </ProviderButton>
+      )}
       {provider && (
+        <ProviderButton href={oidcStart(placeAfterSignIn())}>Sign in with {provider.name}</ProviderButton>
+      )}
+      {(provider || connectionId !== undefined) && (
         <>
-          <Button
-            component="a"
-            href={oidcStart(placeAfterSignIn())}
-            size="sm"
-            leftSection={<Icon name="account" />}
-            // The page behind the dialog stays in this tab.
-            {...(ended && {
-              target: '_blank',
-              rel: 'noopener',
-              rightSection: <Icon name="external" size={14} />,
-              'aria-describedby': 'other-tab',
-            })}
-          >
-            Sign in with {provider.name}
-          </Button>
           {ended && (
             <Text id="other-tab" size="sm" c="dimmed">
               It opens in a new tab. Come back to this tab afterwards.
@@ -92,5 +90,30 @@ export function SignInForm() {
         </Stack>
       </form>
     </Stack>
+  );
+}
+
+interface ProviderButtonProps {
+  readonly href: string;
+  readonly onClick?: () => void;
+  readonly children: ReactNode;
+}
+
+function ProviderButton(props: ProviderButtonProps) {
+  const { ended } = useSessionState();
+  return (
+    <Button
+      component="a"
+      size="sm"
+      leftSection={<Icon name="account" />}
+      // The page behind the dialog stays in this tab.
+      {...(ended && {
+        target: '_blank',
+        rel: 'noopener',
+        rightSection: <Icon name="external" size={14} />,
+        'aria-describedby': 'other-tab',
+      })}
+      {...props}
+    />
   );
 }

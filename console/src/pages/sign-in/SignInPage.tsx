@@ -3,6 +3,7 @@ import { Text } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useState } from 'react';
 import { CardPage } from '../../app/CardPage.tsx';
+import { forgetConnection } from '../../app/known-connection.ts';
 import { providerReturn } from '../../app/sign-in-address.ts';
 import { OrganizationChoice } from './OrganizationChoice.tsx';
 import { ProviderAnswer } from './ProviderAnswer.tsx';
@@ -10,7 +11,11 @@ import { SignInForm } from './SignInForm.tsx';
 
 export function SignInPage() {
   useDocumentTitle('Sign in · Countersign');
-  const [returned] = useState(providerReturn);
+  const [returned] = useState(() => {
+    const answer = providerReturn();
+    if (answer.error === 'connection_unavailable') forgetConnection();
+    return answer;
+  });
   return (
     <CardPage title="Sign in to Countersign" description="The identity provider for AI agents">
       <ProviderAnswer {...returned} />

@@ -56,6 +56,6 @@ export const problemsOf =
 /** The same for every connection of the instance. */
 export const redirectUri = (origin: string): string => `${origin}/console/api/oidc/callback`;
 
-/** Where people sign in to the console through the connection. */
+/** Where people sign in to the console through the connection. A link on another site works too. */
 export const signInAddress = (origin: string, connectionId: string): string =>
-  `${origin}/console/api/oidc/start?${new URLSearchParams({ connectionId })}`;
+  `${origin}/console/sign-in?${new URLSearchParams({ connectionId })}`;

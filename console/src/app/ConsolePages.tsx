@@ -1,0 +1,34 @@
+/** The consent page at its own address; the pages of the console, for those who have signed in, at all others. */
+import { RouterProvider } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { loadAuthorizePage } from '../pages/registry.ts';
+import { requestIdOf } from './authorize-address.ts';
+import { CommandProvider } from './commands.tsx';
+import { EventProvider } from './event-context.tsx';
+import { createConsoleRouter } from './router.tsx';
+import { SessionGate } from './SessionGate.tsx';
+import { SessionProvider } from './session-context.tsx';
+
+const AuthorizePage = lazy(async () => ({ default: await loadAuthorizePage() }));
+const router = createConsoleRouter();
+const requestId = requestIdOf(location.pathname);
+
+export function ConsolePages() {
+  if (requestId !== undefined)
+    return (
+      <Suspense>
+        <AuthorizePage requestId={requestId} />
+      </Suspense>
+    );
+  return (
+    <SessionProvider>
+      <SessionGate>
+        <EventProvider>
+          <CommandProvider>
+            <RouterProvider router={router} />
+          </CommandProvider>
+        </EventProvider>
+      </SessionGate>
+    </SessionProvider>
+  );
+}
