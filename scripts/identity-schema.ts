@@ -25,6 +25,24 @@ const ownerReference = reference(
 const agentReference = reference('The agent: its e-mail address or id.');
 const organizationReference = reference('An organization: slug, unique name or id.');
 
+const secretSource: Schema = {
+  type: 'object',
+  description:
+    'Where the client secret is: the variable (env), or the file (file), relative to this file. It is sent with a new connection or a new clientId, and with --send-secrets.',
+  minProperties: 1,
+  maxProperties: 1,
+  properties: {
+    env: {
+      type: 'string',
+      maxLength: 255,
+      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      description: 'The name of an environment variable.',
+    },
+    file: { type: 'string', minLength: 1, maxLength: 4096, description: 'The path of a file.' },
+  },
+  additionalProperties: false,
+};
+
 const id: Schema = {
   type: 'string',
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
@@ -47,6 +65,7 @@ export function identitySchema(openapi: object): object {
 
   const { organization_id: _, ...agentFields } = fieldsOf('NewAgent');
   const { agentId: __, ...policyFields } = fieldsOf('NewTrustPolicy');
+  const { clientSecret: ____, ...connectionFields } = fieldsOf('NewConnection');
   const scopeNames = field('ResourceScopeNames', 'scopes');
   const { type: ___, ...scopeName } = field('NewResourceScope', 'name');
 
@@ -79,11 +98,50 @@ export function identitySchema(openapi: object): object {
       },
       requiredOf('NewAgent'),
     ),
+    connections: entry(
+      'A connection; its organization, its issuer and its client id identify it.',
+      {
+        id: { ...id, description: 'Its id, to change the client id.' },
+        organization: ownerReference,
+        ...connectionFields,
+        clientSecret: secretSource,
+        status: field('ConnectionChange', 'status'),
+      },
+      requiredOf('NewConnection').filter((name) => name !== 'clientSecret'),
+    ),
+    clientPolicies: entry(
+      'Which clients with a metadata document an organization admits.',
+      { organization: ownerReference, ...fieldsOf('ClientPolicyChange') },
+      requiredOf('ClientPolicyChange'),
+    ),
+    people: entry(
+      'The role of a person who was invited or has signed in, named by id, by issuer and subject, or by email and connection.',
+      {
+        id: { ...id, description: 'The personId.' },
+        organization: ownerReference,
+        issuer: field('NewPerson', 'issuer'),
+        subject: field('NewPerson', 'subject'),
+        email: field('NewPerson', 'email'),
+        connection: reference('The connection of the last sign-in, or of the invitation: its name or id.'),
+        role: field('NewPerson', 'role'),
+        agent: reference('The agent through which an admin or a viewer acts: its e-mail address or id.'),
+        status: {
+          type: 'string',
+          enum: ['active', 'suspended', 'removed'],
+          description: 'With suspended or removed, all that agents may do for the person ends for good.',
+        },
+      },
+      [],
+    ),
     resources: entry(
       'A registered API; its identifier identifies it.',
       {
         ...fieldsOf('NewResource'),
         organization: ownerReference,
+        approvers: {
+          ...field('NewResource', 'approvers'),
+          items: { ...id, description: 'The personId of a person.' },
+        },
         scopes: {
           ...field('NewResource', 'scopes'),
           items: {

@@ -1,52 +1,15 @@
 /** `countersign apply` against a running server: deletions, failures, changes by others, secrets, limits, and `countersign export`. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { listen } from '../support/clients/listening.ts';
 import { execute, startOfMinute } from '../support/harness.ts';
 import { freePort } from '../support/programs.ts';
 import { agentText, everyScope, startApplyServer } from '../support/scenarios/apply.ts';
 
 const server = await startApplyServer();
-const { folder, service, countersign, fileWith, applied, api, agentBy, newClient } = server;
-
-/** A proxy to a server. `before` sees each request first, and may answer it with a status; `changeHeaders` may change those of an answer. */
-async function startProxy(
-  before: (request: IncomingMessage) => Promise<number | undefined>,
-  target = service.url,
-  changeHeaders = (headers: Record<string, string>) => headers,
-): Promise<string> {
-  const port = await freePort();
-  const proxy = createServer(async (request, response) => {
-    const body = await buffer(request);
-    const status = await before(request);
-    if (status !== undefined) {
-      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' });
-      response.end('{"code":"TRY_LATER","message":"Later."}');
-      return;
-    }
-    const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
-    const answer = await fetch(`${target}${request.url}`, {
-      method: request.method ?? 'GET',
-      headers,
-      ...(body.length > 0 && { body }),
-    });
-    const {
-      'content-length': ___,
-      'transfer-encoding': ____,
-      'content-encoding': _____,
-      ...answered
-    } = Object.fromEntries(answer.headers) as Record<string, string>;
-    response.writeHead(answer.status, changeHeaders(answered));
-    response.end(Buffer.from(await answer.arrayBuffer()));
-  });
-  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
-  after(() => proxy.close());
-  return `http://127.0.0.1:${port}`;
-}
+const { folder, countersign, fileWith, applied, api, agentBy, newClient, startProxy } = server;
 
 describe('--prune', () => {
   it('deletes what the file lacks, in its organizations and of its kinds, and never the client', async () => {

@@ -270,6 +270,75 @@ describe('questions', () => {
   });
 });
 
+describe('people and their connections', () => {
+  const client = ['--name', 'Login', '--issuer', 'https://idp.example.com', '--client-id'];
+  let orgId = '';
+  before(async () => {
+    orgId = String((await json(['agents', 'get', agentId])).organizationId);
+  });
+
+  it('a client secret is asked for, or comes from a file or standard input, and is shown nowhere', async () => {
+    const create = (clientId: string) => ['connections', 'create', orgId, ...client, clientId];
+    const typed = await run(create('typed'), { answers: [['client secret (not shown): ', 'hush-1\r']] });
+    assert.equal(typed.code, 0, typed.output);
+    assert.match(typed.output, /^connectionId /m);
+    const file = join(folder, 'provider-secret.txt');
+    writeFileSync(file, 'hush-2\n');
+    const { connectionId } = await json<{ connectionId: string }>([
+      ...create('filed'),
+      '--client-secret-file',
+      file,
+    ]);
+    const update = ['connections', 'update', orgId, connectionId, '--client-secret-file', '-'];
+    const updated = await run([...update, '--json'], { input: 'hush-3\n' });
+    assert.equal(updated.code, 0, updated.stderr);
+    const list = await run(['connections', 'list', orgId, '--json']);
+    assert.doesNotMatch(`${typed.output}${updated.output}${list.output}`, /hush/);
+    assert.equal((await json(['connections', 'disable', orgId, connectionId])).status, 'disabled');
+    assert.equal((await json(['connections', 'enable', orgId, connectionId])).status, 'active');
+
+    assertRefused(await run(create('none')), 2, /--client-secret-file is required/);
+    const empty = await run(create('none'), { answers: [['client secret (not shown): ', '\r']] });
+    assert.equal(empty.code, 2, empty.output);
+    assert.match(empty.output, /the client secret is missing/);
+    const unnamed = await run(['connections', 'create', orgId, '--name', 'x'], { answers: [] });
+    assert.match(unnamed.output, /--issuer is required/, 'before it asks for the secret');
+    const argument = await run([...create('none'), '--client-secret', 'hush-4']);
+    assertRefused(argument, 2, /there is no option --client-secret, .* --client-secret-file/);
+    assert.doesNotMatch(argument.output, /hush/);
+  });
+
+  it('a person is invited by e-mail, suspended after a question, activated and removed', async () => {
+    const { connectionId } = await json<{ connectionId: string }>(
+      ['connections', 'create', orgId, ...client, 'people', '--client-secret-file', '-'],
+      'secret',
+    );
+    const email = ['--email', 'ada@example.com', '--connection-id', connectionId];
+    const invited = await json(['people', 'invite', orgId, '--name', 'Ada', '--role', 'member', ...email]);
+    const ids = [orgId, String(invited.personId)];
+    assert.equal(invited.agentId, null);
+    assertRefused(await run(['people', 'suspend', ...ids]), 2, /cannot be undone.*give --yes/);
+    assertRefused(await run(['people', 'update', ...ids, '--status', 'suspended']), 2, /give --yes/);
+    assert.equal((await json(['people', 'suspend', ...ids, '--yes'])).status, 'suspended');
+    assert.equal((await json(['people', 'activate', ...ids])).status, 'active');
+    assert.equal((await run(['people', 'remove', ...ids, '--yes'])).code, 0);
+    const { data } = await json<{ data: unknown[] }>(['people', 'list', orgId, '--role', 'member']);
+    assert.deepEqual(data, []);
+  });
+
+  it('the client policy is read and set', async () => {
+    assert.deepEqual(await json(['client-policy', 'get', orgId]), { mode: 'any', domains: [] });
+    const set = ['client-policy', 'set', orgId, '--mode', 'domains', '--domains', 'example.com,example.org'];
+    assert.deepEqual(await json(set), { mode: 'domains', domains: ['example.com', 'example.org'] });
+    assertRefused(
+      await run(['client-policy', 'set', orgId, '--mode', 'all']),
+      2,
+      /--mode must be one of any,/,
+    );
+    assert.equal((await json(['client-policy', 'set', orgId, '--mode', 'any'])).mode, 'any');
+  });
+});
+
 describe('refusals are one line with an exit code', () => {
   it('of the command line: wrong commands, flags and values', async () => {
     assertRefused(await run(['dev', '--port', 'x']), 2, /port/i);

@@ -50,13 +50,16 @@ export const browserTest = (name: string, work: (t: TestContext) => Promise<void
   });
 
 /** The server, with all its loops, on a port of its own. `changes` are environment variables. */
-export async function startConsole(changes: Record<string, string> = {}): Promise<ConsoleServer> {
+export async function startConsole(
+  changes: Record<string, string> = {},
+  options: Parameters<typeof startApp>[2] = {},
+): Promise<ConsoleServer> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let kept: KeptPage | undefined;
   // Before the server ends.
   after(() => kept?.close());
-  const app = await startApp({ BASE_URL: url, ...changes });
+  const app = await startApp({ BASE_URL: url, ...changes }, undefined, options);
   app.app.loops.start();
   await app.app.http.server.listen({ host: '127.0.0.1', port });
   const contexts = createContexts(url);

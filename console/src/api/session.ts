@@ -3,19 +3,21 @@ import { ApiError } from './api-error.ts';
 import { sendJson } from './request.ts';
 
 export interface Session {
-  readonly agentId: string;
+  /** Null in the session of a member, who acts through no agent. */
+  readonly agentId: string | null;
   readonly organizationId: string;
   readonly role: 'admin' | 'member' | 'viewer' | 'none';
   readonly scopes: readonly string[];
   readonly person: {
     readonly personId: string;
     readonly name: string;
+    /** As the provider has verified it. */
     readonly email: string | null;
   } | null;
   /** The latest end; after half an hour without a request it ends earlier. */
   readonly expiresAt: string;
   /** The e-mail address of the agent. */
-  readonly agentName: string;
+  readonly agentName: string | null;
   readonly organizationName: string;
   readonly organizationSlug: string;
   readonly planTier: string;

@@ -15,7 +15,7 @@ import { ExpiryWarning } from './ExpiryWarning.tsx';
 import { LiveIndicator } from './LiveIndicator.tsx';
 import { PageLink } from './navigation.tsx';
 import { Palette } from './Palette.tsx';
-import { navigationFor } from './page-access.ts';
+import { firstPageOf, isMember, navigationFor } from './page-access.ts';
 import classes from './Shell.module.css';
 import { useSession, useSessionState } from './session-context.tsx';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
@@ -26,6 +26,8 @@ export function Shell() {
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
   const [firstPath] = useState(pathname);
+  const session = useSession();
+  const home = firstPageOf(session);
   useHotkeys([['mod+K', palette.open]], []);
 
   useEffect(() => {
@@ -49,7 +51,11 @@ export function Shell() {
           aria-expanded={navigationOpened}
           aria-controls="navigation"
         />
-        <PageLink to="/" className={classes.brand} aria-label="Countersign, overview">
+        <PageLink
+          to={home}
+          className={classes.brand}
+          aria-label={home === '/' ? 'Countersign, overview' : 'Countersign, my agents'}
+        >
           <Logo size={24} />
           <span className={classes.brandName}>Countersign</span>
         </PageLink>
@@ -61,7 +67,7 @@ export function Shell() {
           </Kbd>
         </UnstyledButton>
         <div className={classes.tools}>
-          <LiveIndicator />
+          {!isMember(session) && <LiveIndicator />}
           <ThemeSwitch />
           <AccountMenu />
         </div>
@@ -111,7 +117,13 @@ function AccountMenu() {
   const session = useSession();
   const { signOut } = useSessionState();
   const [dialogOpened, dialog] = useDisclosure(false);
-  useCommands([{ id: 'command-line', label: commandLine, keywords: 'cli terminal code', run: dialog.open }]);
+  // The command line needs an agent.
+  const hasAgent = !isMember(session);
+  useCommands(
+    hasAgent
+      ? [{ id: 'command-line', label: commandLine, keywords: 'cli terminal code', run: dialog.open }]
+      : [],
+  );
   const name = session.person?.name ?? session.agentName;
   return (
     <>
@@ -135,8 +147,9 @@ function AccountMenu() {
           <Menu.Label>{session.person ? 'Signed in as' : 'Agent'}</Menu.Label>
           <div className={classes.menuText}>
             <TenantText text={name} />
+            {session.person?.email && <TenantText text={session.person.email} className={classes.slug} />}
           </div>
-          {session.person && (
+          {session.person && hasAgent && (
             <>
               <Menu.Label>Acts as agent</Menu.Label>
               <div className={classes.menuText}>
@@ -147,9 +160,11 @@ function AccountMenu() {
           <Menu.Label>Role</Menu.Label>
           <div className={classes.menuText}>{session.role}</div>
           <Menu.Divider />
-          <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
-            {commandLine}
-          </Menu.Item>
+          {hasAgent && (
+            <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
+              {commandLine}
+            </Menu.Item>
+          )}
           <Menu.Item component="a" href="/docs/" leftSection={<Icon name="docs" />}>
             API reference
           </Menu.Item>

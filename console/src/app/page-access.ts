@@ -3,8 +3,15 @@ import type { Session } from '../api/session.ts';
 import { pages } from '../pages/registry.ts';
 import { navigationGroups, type Page } from './page.ts';
 
+/** A member acts through no agent, and sees only what belongs to the person. */
+export const isMember = ({ agentId }: Pick<Session, 'agentId'>): boolean => agentId === null;
+
+export const firstPageOf = (session: Session): string => (isMember(session) ? '/my-agents' : '/');
+
 export const mayOpen = (page: Page, session: Session): boolean =>
-  (!page.scope || session.scopes.includes(page.scope)) && (page.visible?.(session) ?? true);
+  (!isMember(session) || page.forMembers === true) &&
+  (!page.scope || session.scopes.includes(page.scope)) &&
+  (page.visible?.(session) ?? true);
 
 export const pagesFor = (session: Session): readonly Page[] => pages.filter((page) => mayOpen(page, session));
 

@@ -8,7 +8,7 @@ import type { SearchFields, SearchOf } from './search-params.ts';
 export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Connections', 'Account'] as const;
 type NavigationGroup = (typeof navigationGroups)[number];
 
-type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes'>;
+type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes' | 'person'>;
 
 /** Whether the session may manage its organization: members, people and billing. */
 export const isAdmin = ({ role, scopes }: Permissions): boolean =>
@@ -42,6 +42,8 @@ interface PageOptions<Fields extends SearchFields> {
   };
   /** The session needs it. Without it the page shows "no permission" and is not in the navigation. */
   readonly scope?: Scope;
+  /** Also for members, who see no other page. */
+  readonly forMembers?: boolean;
   /** Only where organizations are separate tenants, or only for the operator. */
   readonly visible?: (session: Permissions) => boolean;
   readonly search?: Fields;

@@ -1,7 +1,7 @@
 /** The routes: one for each page of the registry, below /console. */
 import { Button } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, Navigate, redirect } from '@tanstack/react-router';
 import { type FunctionComponent, lazy, Suspense } from 'react';
 import { EmptyState } from '../components/EmptyState.tsx';
 import { LoadingState } from '../components/LoadingState.tsx';
@@ -11,7 +11,7 @@ import { pages } from '../pages/registry.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 import { PageLink } from './navigation.tsx';
 import type { LoadablePage } from './page.ts';
-import { mayOpen } from './page-access.ts';
+import { firstPageOf, isMember, mayOpen } from './page-access.ts';
 import { Shell } from './Shell.tsx';
 import { parseSearch, stringifySearch } from './search-params.ts';
 import { useSession } from './session-context.tsx';
@@ -55,6 +55,8 @@ function createPageComponent(page: LoadablePage): FunctionComponent {
   return function PageFrame() {
     const session = useSession();
     useDocumentTitle(`${page.title} · Countersign`);
+    if (isMember(session) && page.path === '/') return <Navigate to={firstPageOf(session)} replace />;
+    if (isMember(session) && !mayOpen(page, session)) return <NotFound />;
     if (!mayOpen(page, session)) return <NoPermission title={page.title} scope={page.scope} />;
     return (
       <ErrorBoundary>
@@ -68,6 +70,7 @@ function createPageComponent(page: LoadablePage): FunctionComponent {
 
 /** For an address under /console that is no page. */
 function NotFound() {
+  const first = firstPageOf(useSession());
   useDocumentTitle('Page not found · Countersign');
   return (
     <>
@@ -76,8 +79,8 @@ function NotFound() {
         title="There is no page at this address"
         text="The link may be old, or mistyped."
         action={
-          <Button component={PageLink} to="/">
-            Go to the overview
+          <Button component={PageLink} to={first}>
+            {first === '/' ? 'Go to the overview' : 'Go to my agents'}
           </Button>
         }
       />

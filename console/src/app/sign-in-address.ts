@@ -28,14 +28,17 @@ export interface ProviderReturn {
 export function providerReturn(): ProviderReturn {
   if (location.pathname !== signInPath) return { choose: false };
   const query = new URLSearchParams(location.search);
-  // Anyone can make an address: it chooses among our own sentences, and says nothing itself.
-  const [error, requestId] = [query.get('error') ?? '', query.get('requestId') ?? ''];
   return {
-    error: isProviderError(error) ? error : undefined,
-    requestId: uuid.test(requestId) ? requestId : undefined,
+    ...providerProblem(query.get('error') ?? '', query.get('requestId') ?? ''),
     choose: query.get('choose') === 'organization',
   };
 }
+
+/** Anyone can make an address: it chooses among our own sentences, and says nothing itself. */
+export const providerProblem = (error = '', requestId = '') => ({
+  error: isProviderError(error) ? error : undefined,
+  requestId: uuid.test(requestId) ? requestId : undefined,
+});
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

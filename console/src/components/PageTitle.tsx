@@ -9,7 +9,13 @@ interface PageTitleProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   /** Above the title of one thing: the way back to the list, such as "All agents". */
-  readonly back?: { readonly to: string; readonly label: string } | undefined;
+  readonly back?:
+    | {
+        readonly to: string;
+        readonly label: string;
+        readonly search?: Readonly<Record<string, string>>;
+      }
+    | undefined;
   /** Buttons on the right. */
   readonly actions?: ReactNode;
 }
@@ -20,7 +26,7 @@ export function PageTitle({ title, description, back, actions }: PageTitleProps)
     <div className={classes.head}>
       <div className={classes.texts}>
         {back && (
-          <Anchor component={PageLink} to={back.to} size="sm">
+          <Anchor component={PageLink} to={back.to} search={back.search} size="sm">
             <Group gap={4} component="span" display="inline-flex">
               <Icon name="back" size={12} /> {back.label}
             </Group>

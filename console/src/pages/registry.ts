@@ -6,7 +6,8 @@ import { auditPage } from './audit/page.ts';
 import { compliancePage } from './compliance/page.ts';
 import { delegationsPage } from './delegations/page.ts';
 import { marketplacePage } from './marketplace/page.ts';
-import { organizationPage, organizationsPage } from './organization/page.ts';
+import { myAgentsPage } from './my-agents/page.ts';
+import { connectionTestPage, organizationPage, organizationsPage } from './organization/page.ts';
 import { overviewPage } from './overview/page.ts';
 import { settingsPage } from './settings/page.ts';
 import { trustPage } from './trust/page.ts';
@@ -27,6 +28,11 @@ export const pages: readonly LoadablePage[] = [
   {
     ...marketplacePage,
     load: async () => (await import('./marketplace/MarketplacePage.tsx')).MarketplacePage,
+  },
+  { ...myAgentsPage, load: async () => (await import('./my-agents/MyAgentsPage.tsx')).MyAgentsPage },
+  {
+    ...connectionTestPage,
+    load: async () => (await import('./organization/connections/ConnectionTestPage.tsx')).ConnectionTestPage,
   },
   {
     ...organizationPage,

@@ -342,7 +342,7 @@ def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixt
     token = Client(ISSUER, agent_id, secret).token(resource=audience)
     request = SimpleNamespace(headers={"Authorization": f"Bearer {token}"})
     exec(example("except TokenError", values), {"request": request})  # noqa: S102
-    assert capsys.readouterr().out.startswith(f"{agent_id} {agent_id} ()")
+    assert capsys.readouterr().out.startswith(f"{agent_id} agent {agent_id} ('{agent_id}',)")
     request.headers = {"Authorization": "Bearer x"}
     exec(example("except TokenError", values), {"request": request})  # noqa: S102
     assert capsys.readouterr().out.startswith("401 {'WWW-Authenticate': 'Bearer error=")

@@ -67,18 +67,6 @@ export const exitCodeOf = ({ exitCode }: CommanderError): number => (exitCode ==
 /** A group without a verb: the help is the explanation. */
 export const hasShownHelp = ({ code }: CommanderError): boolean => code === 'commander.help';
 
-/** Options that do not exist, because other users of the machine could see their values; and those that take their place. */
-const secretOptions: Readonly<Record<string, { readonly option: string; readonly remedy: string }>> = {
-  '--client-secret': {
-    option: '--secret-stdin',
-    remedy: 'write it to standard input, and give --secret-stdin',
-  },
-  '--token': {
-    option: '--token-file',
-    remedy: 'give --token-file with a file that holds it, or with - for standard input',
-  },
-};
-
 /** One line: the problem, the nearest right word, and where the right usage is described. */
 export function explainUsage({ message }: CommanderError, args: readonly string[], program: Command): string {
   const command = commandOf(args, program);
@@ -88,13 +76,17 @@ export function explainUsage({ message }: CommanderError, args: readonly string[
   return `countersign: ${problem}${/[.?]$/.test(problem) ? '' : '.'} See ${pathOf(command)} --help`;
 }
 
-/** Without the value, which commander repeats. */
+/** An option that does not exist, because other users of the machine could see its value. Commander repeats the value. */
 function secretProblem(message: string, command: Command): string | undefined {
   const [, name = ''] = /^error: unknown option '(--[\w-]+)/.exec(message) ?? [];
-  const instead = secretOptions[name];
-  return instead && command.options.some(({ long }) => long === instead.option)
-    ? `there is no option ${name}, since others could see its value: ${instead.remedy}`
-    : undefined;
+  const has = (option: string) => command.options.some(({ long }) => long === option);
+  const file = `${name}-file`;
+  const remedy = has(file)
+    ? `give ${file} with a file that holds it, or with - for standard input`
+    : name === '--client-secret' && has('--secret-stdin')
+      ? 'write it to standard input, and give --secret-stdin'
+      : undefined;
+  return remedy && `there is no option ${name}, since others could see its value: ${remedy}`;
 }
 
 /** The command that the words name, as far as they name one. */

@@ -50,6 +50,9 @@ const names = {
   }),
 };
 type Name = keyof typeof names;
+await t.sql("update agents set client_uri = 'https://client.example/metadata' where agent_id = any($1)", [
+  [names.backslash, names.foreign],
+]);
 
 const list = (query: Record<string, string>, as = token) =>
   t.call('GET', `/api/v1/agents?${new URLSearchParams(query)}`, { token: as });
@@ -96,6 +99,8 @@ const cases: [string, Record<string, string>, Name[]][] = [
   ['a capability of another organization', { capability: 'cv:read' }, ['screener']],
   ['a capability that is a prefix of one', { capability: 'mail:sen' }, []],
   ['capability and environment', { capability: 'mail:send', deploymentEnv: 'production' }, ['screener']],
+  ['the registration by a document', { registration: 'document' }, ['backslash']],
+  ['the registration by hand, and a prefix', { registration: 'manual', q: 'oth' }, []],
   [
     'all of them together',
     {

@@ -195,6 +195,13 @@ export const AgentQuery = Type.Object({
     Type.Unsafe<string>({ ...Email, description: 'an e-mail address, in upper or lower case' }),
   ),
   capability: Type.Optional(Capability),
+  registration: Type.Optional(
+    Type.Unsafe<'manual' | 'document'>({
+      ...literals(['manual', 'document']),
+      description:
+        '`document`: agents of clients that came by a client ID metadata document; `manual`: all others',
+    }),
+  ),
   q: Type.Optional(
     Type.String({
       minLength: 1,

@@ -122,9 +122,11 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
 /** `like` has two wildcards and an escape character. */
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
 
+const registered = { manual: sql`client_uri is null`, document: sql`client_uri is not null` } as const;
+
 /** Filters that `agent_counts` does not know. Each has an index; migration 0026 has those of prefixes and capabilities. */
 function freeFilters(
-  { ids, owner, email, q, deploymentEnv, capability }: AgentQuery,
+  { ids, owner, email, q, deploymentEnv, capability, registration }: AgentQuery,
   range: TimeRange,
 ): Sql[] {
   const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
@@ -135,6 +137,7 @@ function freeFilters(
     ...(prefix === undefined ? [] : [sql`(lower(email) like ${prefix} or lower(owner) like ${prefix})`]),
     ...(deploymentEnv === undefined ? [] : [sql`deployment_env = ${deploymentEnv}`]),
     ...(capability === undefined ? [] : [sql`capabilities @> array[${capability}]`]),
+    ...(registration === undefined ? [] : [registered[registration]]),
     ...createdWithin(range),
   ];
 }

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
+import { createBrowser } from '../../../test/support/clients/browser.ts';
+import { startApp } from '../../../test/support/harness.ts';
 import {
   baseUrl,
   createAuthorizationScenario,
   redirectUri,
 } from '../../../test/support/scenarios/authorization.ts';
+import { createPeopleScenario } from '../../../test/support/scenarios/people.ts';
 
 const scenario = await createAuthorizationScenario();
 const { t, organizationId, resource, operate, confidential, publicClient, newRequest, newBrowser } = scenario;
@@ -182,6 +185,22 @@ describe('the whole way', () => {
       client: { name: (await operate('GET', `/agents/${client.agentId}`)).email, host: null },
       resource: { name: 'Orders' },
     });
+  });
+
+  it('the resource in another spelling is the registered one, in the token too', async () => {
+    const origin = `https://${randomUUID()}.example`;
+    await scenario.makeResource({ identifier: origin });
+    const client = await confidential();
+    const { browser } = await member();
+    for (const spelling of [origin, `${origin}/`, origin.toUpperCase().replace('HTTPS', 'https')]) {
+      const request = newRequest(client, { resource: spelling, prompt: 'consent' });
+      const code = await consent(browser, request);
+      const { status, json } = await exchange(request, code, { resource: spelling });
+      assert.equal(status, 200, JSON.stringify(json));
+      assert.equal(decodeJwt(json.access_token).aud, origin);
+    }
+    const other = newRequest(client, { resource: `${origin}/other` });
+    assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
   });
 
   it('POST with a form does the same', async () => {
@@ -583,10 +602,49 @@ describe('the organization', () => {
     }
   });
 
-  it('for our own API is that of the session; an admin lends scopes of the console', async () => {
+  it('for our own API is that of the session; an admin lends scopes of the console, a member none', async () => {
     const client = await confidential();
     const { browser } = await member();
     const none = newRequest(client, { resource: baseUrl });
     assert.equal(answerIn((await browser.request(none.url)).location).error, 'access_denied');
+    const { agentId } = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
+    const login = `admin-${randomUUID()}`;
+    const invited = { issuer: scenario.provider.issuer, subject: login, name: 'Ada', role: 'admin', agentId };
+    await operate('POST', `/organizations/${organizationId}/people`, invited);
+    const admin = await member(login);
+    const request = newRequest(client, { resource: baseUrl, scope: 'agents:read audit:read admin:orgs' });
+    const question = await admin.browser.request(pathOf(await ask(admin.browser, request)));
+    assert.deepEqual(
+      question.json.scopes.map(({ name }: { name: string }) => name),
+      ['agents:read'],
+    );
+    assert.deepEqual(question.json.resource, { identifier: baseUrl, name: 'Countersign' });
+    const { json } = await exchange(request, await consent(admin.browser, request));
+    assert.deepEqual([json.scope, decodeJwt(json.access_token).aud], ['agents:read', baseUrl]);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
+    // The same browser would be asked by a client with a document, in the session's organization.
+    const document = newRequest(scenario.documentClient(), { resource: baseUrl });
+    await ask(admin.browser, document);
+    const alone = newBrowser();
+    const path = `${pathOf(requestIdIn((await alone.request(document.url)).location))}/sign-in`;
+    assert.equal((await alone.request(path)).json.organizationNeeded, true);
+  });
+
+  it("without a connection: the instance's own provider if there is one, otherwise the page", async () => {
+    const node = await startApp({ BASE_URL: baseUrl, ...scenario.provider.variables }, t);
+    const people = await createPeopleScenario(node, scenario.provider, baseUrl);
+    const { organizationId: home, person } = await people.invite();
+    const client = await confidential({ organization_id: home });
+    const { url } = newRequest(client, { resource: baseUrl });
+    const browser = createBrowser(node, baseUrl);
+    const begun = await browser.request(url);
+    assert.match(begun.location ?? '', /^\/console\/api\/oidc\/start\?requestId=[0-9a-f-]{36}$/);
+    const done = await logIn(browser, begun.location ?? '', person.subject);
+    const question = await browser.request(pathOf(requestIdIn(done.location)));
+    assert.deepEqual([question.status, question.json.person.personId], [200, person.personId], question.text);
+    const alone = newBrowser();
+    const path = `${pathOf(requestIdIn((await alone.request(url)).location))}/sign-in`;
+    const { connections, instance, organizationNeeded } = (await alone.request(path)).json;
+    assert.deepEqual([connections, instance, organizationNeeded], [[], false, false]);
   });
 });

@@ -1,6 +1,6 @@
 /** Authorization codes at the token endpoint. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Answer } from '../../../test/support/harness.ts';
 import {
@@ -8,8 +8,10 @@ import {
   redirectUri,
   type TestClient,
 } from '../../../test/support/scenarios/authorization.ts';
+import { createTrustClient } from '../../../test/support/scenarios/trust.ts';
 
-const scenario = await createAuthorizationScenario();
+// For the trust policy, whose issuer has no TLS.
+const scenario = await createAuthorizationScenario({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { t, operate, organizationId, resource, confidential, publicClient, documentClient } = scenario;
 const { member, newRequest, consent, exchange, refresh, isActive, granted } = scenario;
 
@@ -176,6 +178,27 @@ describe('POST /token with authorization_code', () => {
     await operate('PATCH', `/resources/${narrowed.resourceId}`, { peopleScopes: ['orders:read'] });
     const { json } = await exchange(request, code);
     assert.equal(json.scope, 'orders:read');
+  });
+});
+
+describe('a client that authenticates by a trust policy', () => {
+  it('gets tokens; the second use of the code ends the chain here too', async () => {
+    const { createPolicy } = await createTrustClient(t);
+    const registered = await confidential();
+    const { sign } = await createPolicy({ agentId: registered.agentId });
+    const client = { ...registered, credentials: {} };
+    const { request, code } = await newCode(client);
+    const proof = async () => ({
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await sign({ jti: randomUUID() }),
+    });
+    const first = await exchange(request, code, await proof());
+    assert.equal(first.status, 200, first.text);
+    const refreshed = await refresh(client, first.json.refresh_token, await proof());
+    assert.equal(refreshed.status, 200, refreshed.text);
+    assertRefused(await exchange(request, code, await proof()));
+    assert.deepEqual(await isRevoked(client.agentId), [true]);
+    assertRefused(await refresh(client, refreshed.json.refresh_token, await proof()));
   });
 });
 

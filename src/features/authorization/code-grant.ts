@@ -14,6 +14,7 @@ import {
   markCodeUsed,
   type StoredCode,
 } from './grants-store.ts';
+import { spellingsOf } from './parameters.ts';
 import { refreshPrefix } from './refresh-successor.ts';
 
 const grantType = 'authorization_code';
@@ -112,7 +113,7 @@ function requireSameRequest(
 ): void {
   if (repeated === undefined ? redirectUriNamed : repeated !== redirectUri)
     failToken('invalid_grant', 'redirect_uri must be that of the authorization request');
-  if (audience !== undefined && audience !== resource)
+  if (audience !== undefined && !spellingsOf(audience).includes(resource))
     failToken('invalid_grant', 'resource must be that of the authorization request');
 }
 

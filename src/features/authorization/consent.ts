@@ -40,7 +40,7 @@ export function createConsentService(
   flow: Flow,
   signIn: RequestSignIn,
 ): ConsentService {
-  const { db, ledger, issuer, people, consents, findLendingTarget } = deps;
+  const { db, ledger, issuer, people, consents, findLendingTarget, findClientAgent } = deps;
 
   /** FORBIDDEN unless people of this organization are asked. A request without an organization takes the person's. */
   const withOrganization = async (
@@ -115,12 +115,13 @@ export function createConsentService(
   const deny = (own: OwnRequest, client: Client, { personId, organizationId, actor }: Consenter) =>
     db.transaction(async (tx) => {
       const request = await flow.decide(tx, own);
-      const agentId = client.kind === 'registered' ? client.agentId : nilUuid;
+      const agent =
+        client.kind === 'registered' ? client : await findClientAgent(tx, organizationId, client.clientUri);
       const clientUri = client.kind === 'document' ? { clientUri: client.clientUri } : {};
       const { resource, scopes } = request;
       await ledger.record(tx, actor, 'consent.denied', {
         organizationId,
-        agentId,
+        agentId: agent?.agentId ?? nilUuid,
         metadata: { personId, resource, scopes, ...clientUri },
       });
       return errorAddress(request, new AuthorizationError('access_denied', 'the person refused'), issuer);

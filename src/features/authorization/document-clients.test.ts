@@ -154,7 +154,7 @@ describe('a client with a document', () => {
     assert.equal((await refresh(client, good.json.refresh_token, used)).json.error, 'invalid_client');
   });
 
-  it('of one address in two organizations are two agents; a code belongs to one of them', async () => {
+  it('is refused on a page while its agent is suspended', async () => {
     const client = documentClient();
     const { browser } = await member();
     const request = newRequest(client);

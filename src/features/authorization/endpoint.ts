@@ -17,6 +17,7 @@ import {
   readRedirectUri,
   readRequest,
   readState,
+  spellingsOf,
   unknownResource,
 } from './parameters.ts';
 import { errorAddress } from './redirect.ts';
@@ -84,30 +85,45 @@ export function createAuthorizationEndpoint(
     return { personId, organizationId, actor: { ...origin, ...agent, organizationId, sessionId, person } };
   };
 
-  /** The organization whose people are asked; null: the person chooses it. */
-  const chooseOrganization = async (
+  /** Undefined for our own API. AuthorizationError `invalid_target` for an API that is not registered. */
+  const findTarget = async (resource: string, asking: string | undefined) => {
+    if (resource === issuer) return undefined;
+    for (const spelling of spellingsOf(resource)) {
+      const target = await findLendingTarget(db, spelling, asking);
+      if (target) return target;
+    }
+    return refuse('invalid_target', unknownResource);
+  };
+
+  /** The API, and the organization whose people are asked; null: the person chooses it. */
+  const choose = async (
     client: Client,
     { resource, organization }: RequestedAuthorization,
     session: Consenter | undefined,
-  ): Promise<string | null> => {
+  ): Promise<{ resource: string; organizationId: string | null }> => {
     const named = organization === undefined ? undefined : await findOrganization(db, organization);
     const home = client.kind === 'registered' ? client.organizationId : undefined;
     const asking = home ?? named?.organizationId ?? session?.organizationId;
-    const target = resource === issuer ? undefined : await findLendingTarget(db, resource, asking);
-    if (resource !== issuer && !target) return refuse('invalid_target', unknownResource);
-    const mayLend = (id: string) => target === undefined || target.organizationIds.includes(id);
+    const target = await findTarget(resource, asking);
+    const chosen = (organizationId: string | null) => ({
+      resource: target?.identifier ?? issuer,
+      organizationId,
+    });
+    // At our own API every organization may: the answer must not show which slugs exist.
+    const mayLend = (id: string) =>
+      target === undefined ? home === undefined || home === id : target.organizationIds.includes(id);
     if (organization !== undefined)
       return named && mayLend(named.organizationId)
-        ? named.organizationId
+        ? chosen(named.organizationId)
         : refuse(
             'invalid_request',
             'there is no such organization, or its people cannot give access to this API',
           );
-    if (!target) return session?.organizationId ?? home ?? null;
+    if (!target) return chosen(session?.organizationId ?? home ?? null);
     const others = target.organizationIds.filter((id) => id !== target.ownerId);
     const withConnections = await connections.haveConnections(db, others);
-    if (withConnections.size === 0) return target.ownerId;
-    return session && mayLend(session.organizationId) ? session.organizationId : null;
+    if (withConnections.size === 0) return chosen(target.ownerId);
+    return chosen(session && mayLend(session.organizationId) ? session.organizationId : null);
   };
 
   const requireClient = async (client: Client, organizationId: string | null): Promise<void> => {
@@ -161,9 +177,10 @@ export function createAuthorizationEndpoint(
 
   const proceed = async (identified: Identified, http: HttpRequest): Promise<Answer> => {
     const { client } = identified;
-    const wanted = readRequest(http.parameters, issuer);
+    const requested = readRequest(http.parameters, issuer);
     const session = await sessionOf(http.cookies, http.origin);
-    const organizationId = await chooseOrganization(client, wanted, session);
+    const { organizationId, resource } = await choose(client, requested, session);
+    const wanted = { ...requested, resource };
     await requireClient(client, organizationId);
     await requireKnownScopes(wanted, organizationId);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
-import { readClientId, readRedirectUri, readRequest, readState } from './parameters.ts';
+import { readClientId, readRedirectUri, readRequest, readState, spellingsOf } from './parameters.ts';
 import { codeAddress, errorAddress, hostOf } from './redirect.ts';
 import { hideSuccessor, revealSuccessor } from './refresh-successor.ts';
 
@@ -83,6 +83,18 @@ describe('readRequest', () => {
   for (const [changes, expected] of cases)
     it(`${JSON.stringify(changes).slice(0, 60)}: ${expected}`, () =>
       assert.equal(errorOf(changes), expected));
+});
+
+describe('spellingsOf', () => {
+  const cases: [string, readonly string[]][] = [
+    ['https://a.example', ['https://a.example', 'https://a.example/']],
+    ['HTTPS://A.Example/', ['https://a.example/', 'https://a.example']],
+    ['https://A.example/Orders', ['https://a.example/Orders']],
+    ['https://a.example/orders/', ['https://a.example/orders/']],
+    ['https://a.example?X=1', ['https://a.example?X=1']],
+  ];
+  for (const [given, spellings] of cases)
+    it(`${given}: ${spellings.join(' ')}`, () => assert.deepEqual(spellingsOf(given), spellings));
 });
 
 describe('the client and its redirect URI', () => {

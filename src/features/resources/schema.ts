@@ -107,7 +107,7 @@ export const Resource = Type.Object(
     }),
     tokenLifetimeSeconds: TokenLifetime,
     claims: Type.Array(literals(resourceClaims)),
-    peopleScopes: Type.Array(Type.String(), {
+    peopleScopes: Type.Array(Type.String({ examples: [exampleScope] }), {
       description:
         'the scopes that every person may lend to an agent: of the owner, and of organizations it is shared with',
     }),

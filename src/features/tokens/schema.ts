@@ -105,7 +105,10 @@ export const Introspection = Type.Object(
     /** Of a token whose subject is a person. */
     sub_profile: Type.Optional(Type.Literal('person')),
     client_uri: Type.Optional(
-      Type.String({ description: 'the address of the metadata document by which the client came' }),
+      Type.String({
+        description: 'the address of the metadata document by which the client came',
+        examples: ['https://app.example.com/client.json'],
+      }),
     ),
   },
   { title: 'Introspection' },

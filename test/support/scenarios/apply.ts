@@ -1,12 +1,14 @@
 /** A server, its operator, and `countersign` as a client of it. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { type CommandOptions, startInProcess } from '../commands-in-process.ts';
 import { createDatabase, environment } from '../harness.ts';
-import { authorize, type Client } from '../programs.ts';
+import { authorize, type Client, freePort } from '../programs.ts';
 import { startServerInProcess } from '../server-in-process.ts';
 
 export interface Result {
@@ -36,10 +38,18 @@ export async function startApplyServer() {
     {
       client = operator as Client,
       url = service.url,
+      variables = {},
       ...options
-    }: { client?: Client; url?: string } & Pick<CommandOptions, 'input' | 'answers'> = {},
+    }: { client?: Client; url?: string; variables?: Record<string, string> } & Pick<
+      CommandOptions,
+      'input' | 'answers'
+    > = {},
   ): Promise<Result> {
-    const command = startInProcess(args, { ...options, env: variablesOf(client, url), cwd: folder });
+    const command = startInProcess(args, {
+      ...options,
+      env: { ...variablesOf(client, url), ...variables },
+      cwd: folder,
+    });
     const code = await command.gone();
     return { code, stdout: command.stdout(), output: command.output() };
   }
@@ -90,12 +100,52 @@ export async function startApplyServer() {
     fileWith,
     api,
     newClient,
+    startProxy: (
+      before: Parameters<typeof startProxy>[0],
+      target = service.url,
+      changeHeaders?: Parameters<typeof startProxy>[2],
+    ) => startProxy(before, target, changeHeaders),
     variables: variablesOf(operator, service.url),
     /** Runs apply with a text and options. */
     applied: (text: string, ...options: string[]) => countersign(['apply', '-f', fileWith(text), ...options]),
     agentBy: async (email: string) =>
       (await api('GET', `/agents?email=${encodeURIComponent(email)}`)).data[0],
   };
+}
+
+/** A proxy to a server. `before` sees each request first, and may answer it with a status; `changeHeaders` may change those of an answer. */
+async function startProxy(
+  before: (request: IncomingMessage) => Promise<number | undefined>,
+  target: string,
+  changeHeaders = (headers: Record<string, string>) => headers,
+): Promise<string> {
+  const port = await freePort();
+  const proxy = createServer(async (request, response) => {
+    const body = await buffer(request);
+    const status = await before(request);
+    if (status !== undefined) {
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' });
+      response.end('{"code":"TRY_LATER","message":"Later."}');
+      return;
+    }
+    const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
+    const answer = await fetch(`${target}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers,
+      ...(body.length > 0 && { body }),
+    });
+    const {
+      'content-length': ___,
+      'transfer-encoding': ____,
+      'content-encoding': _____,
+      ...answered
+    } = Object.fromEntries(answer.headers) as Record<string, string>;
+    response.writeHead(answer.status, changeHeaders(answered));
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve));
+  after(() => proxy.close());
+  return `http://127.0.0.1:${port}`;
 }
 
 /** An entry of `agents`; `more` are further lines. */

@@ -137,13 +137,25 @@ export async function fillConsole(server: ConsoleServer) {
   await send('PATCH', `/marketplace/listings/${listing.listingId}`, { status: 'published' });
 
   await send('POST', `/organizations/${organizationId}/members`, { agentId: second.agentId, role: 'admin' });
-  await send('POST', `/organizations/${organizationId}/people`, {
+  const person = await send('POST', `/organizations/${organizationId}/people`, {
     issuer: 'https://login.acme.example',
     subject: '248289761001',
     name: 'Grace Hopper',
     role: 'admin',
     agentId: first.agentId,
   });
+
+  const connection = await send('POST', `/organizations/${organizationId}/connections`, {
+    name: 'Acme Login',
+    issuer: 'https://login.acme.example',
+    clientId: 'countersign',
+    clientSecret: 'secret',
+    conditions: [{ claim: 'email', operator: 'glob', values: ['*@acme.example'] }],
+  });
+  await server.sql(
+    `update agents set client_uri = 'https://app.example/client.json', owner = 'app.example', public_client = true,
+       redirect_uris = array['https://app.example/callback'] where email = 'batch-1@acme.example'`,
+  );
 
   for (let round = 0; round < 3; round += 1) await server.token(undefined, first);
   await server.askToken({
@@ -198,6 +210,10 @@ export async function fillConsole(server: ConsoleServer) {
       listing: `/marketplace?view=own&selected=${listing.listingId}`,
       members: '/organization',
       people: '/organization?tab=people',
+      person: `/organization?tab=people&selected=${person.personId}`,
+      connections: '/organization?tab=connections',
+      connection: `/organization?tab=connections&selected=${connection.connectionId}`,
+      clients: '/organization?tab=clients',
       organizations: '/organizations',
       settings: '/settings',
     },

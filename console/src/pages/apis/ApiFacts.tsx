@@ -3,8 +3,10 @@ import type { Resource } from '../../api/generated.ts';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { ScopeList } from '../../components/ScopeList.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { Approvers } from './Approvers.tsx';
 import { type Ownership, ownershipWords } from './ownership.ts';
 
 const methodWords: Readonly<Record<string, string>> = {
@@ -29,6 +31,7 @@ interface ApiFactsProps {
 export function ApiFacts({ resource, ownership }: ApiFactsProps) {
   const { identifier, organizationId, tokenLifetimeSeconds, claims, verification, createdAt, updatedAt } =
     resource;
+  const { peopleScopes, approvers } = resource;
   return (
     <Paper mb="md" p="md">
       <Facts
@@ -50,6 +53,10 @@ export function ApiFacts({ resource, ownership }: ApiFactsProps) {
             ),
           'Token lifetime': `${tokenLifetimeSeconds.toLocaleString('en')} seconds`,
           Claims: claims.length > 0 ? claims.join(', ') : 'none beside the standard ones',
+          'Every person may lend': (
+            <ScopeList scopes={peopleScopes} none="nothing: only admins and approvers may" />
+          ),
+          Approvers: ownership !== 'shared' && <Approvers approvers={approvers} />,
           Registered: (
             <>
               <RelativeTime time={createdAt} />, changed <RelativeTime time={updatedAt} />

@@ -129,7 +129,7 @@ function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
         description="An active agent of your organization. It needs none of the scopes itself."
         required
         organizationId={session.organizationId}
-        except={[session.agentId]}
+        except={session.agentId === null ? [] : [session.agentId]}
         {...form.getInputProps('delegateeId')}
       />
       {parentToken.trim() === '' && (
@@ -232,8 +232,8 @@ function useLendableApis() {
   const session = useSession();
   const grants = useApi(
     'listAgentGrants',
-    { params: { agentId: session.agentId }, query: { limit: 100 } },
-    { enabled: session.scopes.includes('agents:read') },
+    { params: { agentId: session.agentId ?? '' }, query: { limit: 100 } },
+    { enabled: session.agentId !== null && session.scopes.includes('agents:read') },
   );
   return [
     {

@@ -10,13 +10,23 @@ import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
+import { PartyName } from '../../components/PartyName.tsx';
 import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { RevokeDelegation } from '../../components/RevokeDelegation.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import classes from './DelegationDetail.module.css';
-import { RevokeDelegation } from './RevokeDelegation.tsx';
+import { useGraphRefresh } from './use-graph.ts';
 
 type Link = DelegationWithLinks['chain'][number];
+
+const originWords: Readonly<Record<Link['origin'], string>> = {
+  api: 'a request of the delegator',
+  consent: 'consent of the person',
+  approval: 'approval of the person',
+  assertion: "an assertion of the person's provider",
+  console: 'the person, in this console',
+};
 
 interface DelegationDetailProps {
   readonly chainId: string;
@@ -27,6 +37,7 @@ interface DelegationDetailProps {
 export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
   const session = useSession();
   const [revoking, setRevoking] = useState(false);
+  const refreshGraph = useGraphRefresh();
   const { data, error, isPending, refetch } = useApi('getDelegation', { params: { chainId } });
   if (isPending) return <LoadingState label="Loading the delegation" />;
   if (!data)
@@ -43,7 +54,8 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
       <Facts
         facts={{
           Status: <StatusBadge status={data.status} />,
-          'On behalf of': <AgentName agentId={data.subjectId} />,
+          'On behalf of': <PartyName type={data.subjectType} id={data.subjectId} />,
+          'Began by': originWords[data.origin],
           'Effective now':
             data.effectiveScopes.length > 0 ? (
               <Scopes scopes={data.effectiveScopes} shown={20} />
@@ -81,7 +93,13 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
         </Timeline>
       </section>
       <PassedOn chainId={chainId} onSelect={onSelect} />
-      <RevokeDelegation chainId={chainId} link={data} opened={revoking} onClose={() => setRevoking(false)} />
+      <RevokeDelegation
+        chainId={chainId}
+        link={data}
+        opened={revoking}
+        onClose={() => setRevoking(false)}
+        onDone={refreshGraph}
+      />
     </Stack>
   );
 }
@@ -96,7 +114,7 @@ function ChainLink({ link, isShown, onSelect }: ChainLinkProps) {
   return (
     <div className={classes.link} aria-current={isShown || undefined}>
       <div className={classes.agents}>
-        <AgentName agentId={link.delegatorId} />
+        <PartyName type={link.delegatorType} id={link.delegatorId} />
         <Icon name="forward" size={12} />
         <AgentName agentId={link.delegateeId} />
       </div>

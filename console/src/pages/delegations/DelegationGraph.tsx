@@ -27,7 +27,7 @@ import {
   useRef,
 } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
-import { AgentName } from '../../components/AgentName.tsx';
+import { PartyName } from '../../components/PartyName.tsx';
 import classes from './DelegationGraph.module.css';
 import { type Layout, maxElkLinks, nodeHeight, nodeWidth } from './graph-layout.ts';
 import { type AgentNodeModel, chainOf, type Direction, neighborOf } from './graph-model.ts';
@@ -145,7 +145,9 @@ function Graph({ graph, selectedId, onSelect, onAgent }: DelegationGraphProps) {
           }}
           aria-label="Graph of delegations"
           onEdgeClick={(_, { id }) => onSelect(id)}
-          onNodeClick={(_, { id }) => onAgent?.(id)}
+          onNodeClick={(_, { id, data }) => {
+            if (data.agent.type === 'agent') onAgent?.(id);
+          }}
           onPaneClick={() => onSelect(undefined)}
         >
           <Background gap={24} size={1} />
@@ -201,7 +203,7 @@ function boundsOf({ agents }: Layout): Rect {
 type AgentNodeType = Node<{ readonly agent: AgentNodeModel }, 'agent'>;
 
 function AgentNode({ data: { agent } }: NodeProps<AgentNodeType>) {
-  const { agentId, given, received } = agent;
+  const { agentId, type, given, received } = agent;
   const hasName = useContext(Detail);
   return (
     <div className={classes.agent} data-root={received === 0 || undefined}>
@@ -215,7 +217,7 @@ function AgentNode({ data: { agent } }: NodeProps<AgentNodeType>) {
       {hasName && (
         <>
           <span className={classes.name}>
-            <AgentName agentId={agentId} link={false} />
+            <PartyName type={type} id={agentId} link={false} />
           </span>
           <span className={classes.counts}>
             {given > 0 && `gave ${given}`}

@@ -14,6 +14,7 @@ import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { PartyName } from '../../components/PartyName.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { DelegateDialog } from './DelegateDialog.tsx';
@@ -27,8 +28,24 @@ const GraphPanel = lazy(() =>
 );
 
 const columns: readonly Column<DelegationChain>[] = [
-  { header: 'Delegator', cell: ({ delegatorId }) => <Name agentId={delegatorId} />, width: '22%' },
-  { header: 'Delegatee', cell: ({ delegateeId }) => <Name agentId={delegateeId} />, width: '22%' },
+  {
+    header: 'Delegator',
+    cell: ({ delegatorType, delegatorId }) => (
+      <span className={classes.name}>
+        <PartyName type={delegatorType} id={delegatorId} />
+      </span>
+    ),
+    width: '22%',
+  },
+  {
+    header: 'Delegatee',
+    cell: ({ delegateeId }) => (
+      <span className={classes.name}>
+        <AgentName agentId={delegateeId} />
+      </span>
+    ),
+    width: '22%',
+  },
   { header: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />, width: '14rem' },
   { header: 'API', cell: ({ resource }) => <TenantText text={apiOf(resource)} /> },
   { header: 'Depth', cell: ({ depth }) => depth, width: '4rem', align: 'right' },
@@ -58,6 +75,15 @@ const roleFilter: Filter = {
     { value: 'delegatee', label: 'Was given it' },
   ],
 };
+const subjectFilter: Filter = {
+  kind: 'choice',
+  name: 'subjectType',
+  label: 'On behalf of',
+  options: [
+    { value: 'person', label: 'People' },
+    { value: 'agent', label: 'Agents' },
+  ],
+};
 const agentFilter: Filter = { kind: 'agent', name: 'agentId', label: 'Agent' };
 const timeFilter: Filter = { kind: 'time' };
 const organizationFilter: Filter = {
@@ -72,11 +98,13 @@ export function DelegationsPage() {
   const [search, setSearch] = usePageSearch(delegationsPage);
   const readsAll = session.scopes.includes('audit:read');
   const crossesOrganizations = session.multiTenant && session.scopes.includes('admin:orgs');
-  const { agentId, role, status, organizationId, from, to, page, selected, view, delegate } = search;
+  const { agentId, role, status, subjectType, organizationId, from, to, page, selected, view, delegate } =
+    search;
   const query: LinkFilters = {
     ...(readsAll && { organizationId: organizationId ?? session.organizationId }),
     ...(readsAll && agentId !== undefined && { agentId }),
     ...(role && { role }),
+    ...(readsAll && subjectType && { subjectType }),
     ...(status !== 'all' && { status }),
     ...(from !== undefined && { since: from }),
     ...(to !== undefined && { until: to }),
@@ -85,7 +113,7 @@ export function DelegationsPage() {
   const select = (chainId: string | undefined) => setSearch({ selected: chainId });
   const filters = [
     statusFilter,
-    ...(readsAll ? [agentFilter] : []),
+    ...(readsAll ? [agentFilter, subjectFilter] : []),
     ...(!readsAll || agentId !== undefined ? [roleFilter] : []),
     ...(crossesOrganizations ? [organizationFilter] : []),
     timeFilter,
@@ -93,6 +121,7 @@ export function DelegationsPage() {
   const isFiltered =
     agentId !== undefined ||
     role !== undefined ||
+    subjectType !== undefined ||
     organizationId !== undefined ||
     (from ?? to) !== undefined ||
     status !== 'active';
@@ -122,7 +151,15 @@ export function DelegationsPage() {
       <div className={classes.filters}>
         <FilterBar
           filters={filters}
-          values={{ status: status === 'all' ? undefined : status, agentId, role, organizationId, from, to }}
+          values={{
+            status: status === 'all' ? undefined : status,
+            agentId,
+            role,
+            subjectType,
+            organizationId,
+            from,
+            to,
+          }}
           onChange={(changes) =>
             setSearch({
               ...changes,
@@ -201,13 +238,6 @@ export function DelegationsPage() {
 
 /** The API that a delegation is for. */
 const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign';
-
-/** As wide as its column: a long name does not take the room of the others. */
-const Name = ({ agentId }: { readonly agentId: string }) => (
-  <span className={classes.name}>
-    <AgentName agentId={agentId} />
-  </span>
-);
 
 function Ends({ link: { status, expiresAt, revokedAt } }: { readonly link: DelegationChain }) {
   return (

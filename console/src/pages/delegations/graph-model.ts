@@ -1,8 +1,10 @@
-/** The graph of delegations: an agent is a node, a link is an edge from its delegator to its delegatee. */
+/** The graph of delegations: an agent or a person is a node, a link is an edge from its delegator to its delegatee. */
 import type { DelegationChain } from '../../api/generated.ts';
 
 export interface AgentNodeModel {
+  /** Of the agent, or of the person. */
   readonly agentId: string;
+  readonly type: DelegationChain['delegatorType'];
   /** How many of the shown links it gave and was given. */
   readonly given: number;
   readonly received: number;
@@ -20,11 +22,18 @@ export function graphOf(links: readonly DelegationChain[]): GraphModel {
     counts.set(agentId, known);
     return known;
   };
-  for (const { delegatorId, delegateeId } of links) {
+  const people = new Set<string>();
+  for (const { delegatorType, delegatorId, delegateeId } of links) {
+    if (delegatorType === 'person') people.add(delegatorId);
     countsOf(delegatorId).given += 1;
     countsOf(delegateeId).received += 1;
   }
-  return { agents: [...counts].map(([agentId, of]) => ({ agentId, ...of })), links };
+  const agents = [...counts].map(([agentId, of]) => ({
+    agentId,
+    type: people.has(agentId) ? ('person' as const) : ('agent' as const),
+    ...of,
+  }));
+  return { agents, links };
 }
 
 export type Direction = 'next' | 'previous' | 'down' | 'up';

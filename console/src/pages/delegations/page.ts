@@ -8,6 +8,7 @@ export const delegationsPage = definePage({
   search: {
     agentId: text(),
     role: oneOf(['delegator', 'delegatee']),
+    subjectType: oneOf(['agent', 'person']),
     status: oneOfOr(['active', 'expired', 'revoked', 'all'], 'active'),
     /** For the operator. */
     organizationId: text(),

@@ -1,4 +1,4 @@
-/** One organization: its name and plan, its members, and the people who sign in to the console. */
+/** One organization: its name and plan, its members, its people with their providers, and the clients that they use. */
 
 import { Group, Paper, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
@@ -14,11 +14,23 @@ import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { ClientsTab } from './clients/ClientsTab.tsx';
+import { ConnectionsTab } from './connections/ConnectionsTab.tsx';
 import { MembersTab } from './members/MembersTab.tsx';
 import classes from './organization.module.css';
-import { type OrganizationTab, operatorScope, organizationPage } from './page.ts';
+import { operatorScope, organizationPage, organizationTabs } from './page.ts';
 import { PeopleTab } from './people/PeopleTab.tsx';
 import { RenameOrganization } from './RenameOrganization.tsx';
+
+/** The filters and dialogs of one tab mean nothing on the next. */
+const fresh = {
+  role: undefined,
+  status: undefined,
+  page: 1,
+  selected: undefined,
+  change: undefined,
+  add: false,
+};
 
 const unlimited = 2_147_483_647;
 const figure = (value: number): string =>
@@ -37,7 +49,7 @@ export function OrganizationPage(): ReactNode {
     <>
       <PageTitle
         title="Organization"
-        description="Agents with a role, and people who sign in to this console."
+        description="Agents with a role, people and how they sign in, and the applications that may act for them."
         back={isOperator ? { to: '/organizations', label: 'All organizations' } : undefined}
         actions={
           data && (
@@ -60,7 +72,7 @@ export function OrganizationPage(): ReactNode {
           <Tabs
             value={search.tab}
             onChange={(tab) =>
-              setSearch({ tab: (tab ?? 'members') as OrganizationTab, role: undefined, page: 1 })
+              setSearch({ ...fresh, tab: organizationTabs.find((one) => one === tab) ?? 'members' })
             }
             mt="md"
             keepMounted={false}
@@ -68,12 +80,20 @@ export function OrganizationPage(): ReactNode {
             <Tabs.List mb="md">
               <Tabs.Tab value="members">Members</Tabs.Tab>
               <Tabs.Tab value="people">People</Tabs.Tab>
+              <Tabs.Tab value="connections">Connections</Tabs.Tab>
+              <Tabs.Tab value="clients">Clients</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="members">
               <MembersTab organization={data} />
             </Tabs.Panel>
             <Tabs.Panel value="people">
               <PeopleTab organization={data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="connections">
+              <ConnectionsTab organization={data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="clients">
+              <ClientsTab organization={data} />
             </Tabs.Panel>
           </Tabs>
           <RenameOrganization

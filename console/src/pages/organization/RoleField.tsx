@@ -8,13 +8,9 @@ export const memberRoles = {
 
 /** The roles of people, with their meaning. */
 export const personRoles = {
+  member: 'Sees only the agents that act for them, and what waits for their approval.',
   viewer: 'Sees what the agent may read, and changes nothing.',
   admin: 'Does all that the agent may do, and manages the organization.',
-} as const;
-
-/** A person's role without an agent. */
-export const withoutAgent = {
-  member: 'Sees only the agents that act for them, and acts through none.',
 } as const;
 
 interface RoleFieldProps {

@@ -3,10 +3,9 @@ import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params
 
 export const operatorScope = 'admin:orgs';
 
-const organizationTabs = ['members', 'people'] as const;
-export type OrganizationTab = (typeof organizationTabs)[number];
+export const organizationTabs = ['members', 'people', 'connections', 'clients'] as const;
 
-/** The session's organization; for an operator also another one, by `id`. `role`, `page` and the dialogs belong to the open tab. */
+/** The session's organization; for an operator also another one, by `id`. The filters, `page`, `selected` and the dialogs belong to the open tab. */
 export const organizationPage = definePage({
   path: '/organization',
   title: 'Organization',
@@ -15,7 +14,11 @@ export const organizationPage = definePage({
     id: text(),
     tab: oneOfOr(organizationTabs, 'members'),
     role: oneOf(['admin', 'member', 'viewer']),
+    /** Of a client. */
+    status: oneOf(['active', 'suspended', 'decommissioned']),
     page: wholeNumber(1),
+    /** The person or connection in the detail pane. */
+    selected: text(),
     /** The member or person in the open form. Dialogs that end something are in no address. */
     change: text(),
     add: flag(),
@@ -34,7 +37,27 @@ export const organizationPage = definePage({
       visible: isAdmin,
       search: { tab: 'people', add: '1' },
     },
+    {
+      label: 'Add a connection',
+      keywords: 'organization openid provider sso login google okta entra keycloak',
+      visible: isAdmin,
+      search: { tab: 'connections', add: '1' },
+    },
+    {
+      label: 'Clients and client policy',
+      keywords: 'organization oauth mcp document cimd admit',
+      visible: isAdmin,
+      search: { tab: 'clients' },
+    },
   ],
+});
+
+/** The answer of a provider to the test of a connection. */
+export const connectionTestPage = definePage({
+  path: '/connection-test',
+  title: 'Test of a connection',
+  visible: isAdmin,
+  search: { error: text(), requestId: text() },
 });
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;

@@ -1,9 +1,10 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useState } from 'react';
-import type { TrustCondition, TrustPolicy } from '../../api/generated.ts';
+import type { TrustPolicy } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
+import { ConditionList } from '../../components/ConditionList.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { Facts } from '../../components/Facts.tsx';
@@ -15,7 +16,7 @@ import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import { PolicyDialog } from './PolicyDialog.tsx';
-import { operatorLabels, presets } from './presets.ts';
+import { presets } from './presets.ts';
 import { TestToken } from './TestToken.tsx';
 
 interface PolicyDetailProps {
@@ -55,17 +56,7 @@ function PolicyFacts({ policy }: { readonly policy: TrustPolicy }) {
         Keys: jwksUri !== null && <TenantText text={jwksUri} multiline />,
         Audiences: <TenantText text={policy.audiences.join(', ')} multiline />,
         Subject: <TenantText text={policy.subject ?? 'any; the conditions decide'} multiline />,
-        Conditions:
-          conditions.length === 0 ? (
-            'none'
-          ) : (
-            <ul>
-              {conditions.map((condition, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: conditions have no id and do not move
-                <li key={index}>{conditionText(condition)}</li>
-              ))}
-            </ul>
-          ),
+        Conditions: <ConditionList conditions={conditions} />,
         Scopes: scopes.length > 0 ? <code>{scopes.join(' ')}</code> : 'none of the Countersign API',
         APIs: resources.length > 0 && (
           <ul>
@@ -86,9 +77,6 @@ function PolicyFacts({ policy }: { readonly policy: TrustPolicy }) {
     />
   );
 }
-
-const conditionText = ({ claim, operator, values = [] }: TrustCondition): string =>
-  visibleText([claim, operatorLabels[operator], values.join(', ')].filter(Boolean).join(' '));
 
 interface ActionsProps {
   readonly policy: TrustPolicy;

@@ -3,9 +3,9 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useRef } from 'react';
 import type { TrustPolicy } from '../../api/generated.ts';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
+import { ConditionsEditor } from '../../components/ConditionsEditor.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
-import { ConditionsEditor } from './ConditionsEditor.tsx';
 import { GrantedScopes } from './GrantedScopes.tsx';
 import {
   changeOf,
@@ -111,7 +111,7 @@ function Fields({ form, isNew }: FieldsProps) {
         maxLength={1024}
         {...form.getInputProps('subject')}
       />
-      <ConditionsEditor form={form} suggestions={preset.claims} />
+      <ConditionsEditor form={form} suggestions={preset.claims} none="None. The subject alone decides." />
       <GrantedScopes form={form} />
       <Checkbox
         label="Acts as admin"

@@ -1,13 +1,13 @@
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import type { TrustCheck, TrustTest } from '../../api/generated.ts';
+import type { TrustTest } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
+import { CheckTable } from '../../components/CheckTable.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { TenantText, visibleText } from '../../components/TenantText.tsx';
-import classes from './Trust.module.css';
+import { visibleText } from '../../components/TenantText.tsx';
 
 /** Tries a token of the other platform against the policy, condition by condition. Nothing is issued. */
 export function TestToken({ policyId }: { readonly policyId: string }) {
@@ -67,24 +67,7 @@ function Result({ result: { matched, checks, claims, resources } }: { readonly r
           ? 'A workload with this token becomes the agent.'
           : `${failed} of ${checks.length} checks failed.`}
       </Alert>
-      <div className={classes.checkBox}>
-        <table className={classes.checks} aria-label="Checks">
-          <thead>
-            <tr>
-              <th scope="col">Check</th>
-              <th scope="col">Expected</th>
-              <th scope="col">Actual</th>
-              <th scope="col">Result</th>
-            </tr>
-          </thead>
-          <tbody>
-            {checks.map((check, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two conditions can have the same name
-              <CheckRow key={index} check={check} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <CheckTable checks={checks} />
       {resources && resources.length > 0 && (
         <Text size="sm">
           It can get tokens for{' '}
@@ -96,25 +79,5 @@ function Result({ result: { matched, checks, claims, resources } }: { readonly r
       )}
       <JsonView value={claims} label="Claims of the token" maxHeight={260} />
     </Stack>
-  );
-}
-
-function CheckRow({ check: { name, expected, actual, ok } }: { readonly check: TrustCheck }) {
-  return (
-    <tr data-ok={ok}>
-      <th scope="row">{visibleText(name)}</th>
-      <td data-label="Expected">
-        <TenantText text={expected} multiline />
-      </td>
-      <td data-label="Actual">
-        <TenantText text={actual} multiline fallback="nothing" />
-      </td>
-      <td>
-        <span className={ok ? classes.ok : classes.failed}>
-          <Icon name={ok ? 'check' : 'close'} size={14} />
-          {ok ? 'ok' : 'failed'}
-        </span>
-      </td>
-    </tr>
   );
 }

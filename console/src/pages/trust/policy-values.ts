@@ -1,12 +1,7 @@
 /** The form of a trust policy, and the requests that it makes. */
-import type { NewTrustPolicy, TrustCondition, TrustPolicy, TrustPolicyChange } from '../../api/generated.ts';
-import { type Operator, type Provider, presets } from './presets.ts';
-
-export interface ConditionValues {
-  claim: string;
-  operator: Operator;
-  values: string[];
-}
+import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange } from '../../api/generated.ts';
+import { type ConditionValues, conditionOf, conditionValuesOf } from '../../components/conditions.ts';
+import { type Provider, presets } from './presets.ts';
 
 export interface PolicyValues extends Record<string, unknown> {
   provider: Provider;
@@ -49,11 +44,7 @@ export const valuesOf = (policy: TrustPolicy): PolicyValues => ({
   jwksUri: policy.jwksUri ?? '',
   audiences: [...policy.audiences],
   subject: policy.subject ?? '',
-  conditions: policy.conditions.map(({ claim, operator, values = [] }) => ({
-    claim,
-    operator,
-    values: [...values],
-  })),
+  conditions: policy.conditions.map(conditionValuesOf),
   scopes: [...policy.scopes],
   resources: Object.fromEntries(policy.resources.map(({ identifier, scopes }) => [identifier, [...scopes]])),
   actsAsAdmin: policy.actsAsAdmin,
@@ -81,12 +72,6 @@ export const changeOf = (values: PolicyValues) =>
 
 export const newPolicyOf = (values: PolicyValues) =>
   ({ agentId: values.agentId, provider: values.provider, ...changeOf(values) }) as NewTrustPolicy;
-
-const conditionOf = ({ claim, operator, values }: ConditionValues): TrustCondition => ({
-  claim: claim.trim(),
-  operator,
-  ...(operator !== 'exists' && { values }),
-});
 
 export function validatePolicy(values: PolicyValues): Partial<Record<keyof PolicyValues, string>> {
   const age = Number(values.maxTokenAgeSeconds);

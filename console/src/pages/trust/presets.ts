@@ -110,13 +110,3 @@ export const presets: Readonly<Record<Provider, Preset>> = {
     ownKeys: true,
   },
 };
-
-export const operators = ['equals', 'in', 'glob', 'exists'] as const;
-export type Operator = (typeof operators)[number];
-
-export const operatorLabels: Readonly<Record<Operator, string>> = {
-  equals: 'equals',
-  in: 'is one of',
-  glob: 'matches the pattern',
-  exists: 'is present',
-};

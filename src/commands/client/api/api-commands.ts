@@ -16,11 +16,19 @@ export interface ApiCommand extends CommandName {
   readonly isShortcut: boolean;
   readonly paging: 'page' | 'offset' | undefined;
   readonly isDestructive: boolean;
+  /** A value of the field `status` that ends something for good. */
+  readonly finalStatus: string | undefined;
   readonly isJson: boolean;
 }
 
 /** Besides every DELETE: these end a secret or a token that programs may be using. */
 const destructive = new Set(['rotateCredential', 'rotateWebhookSecret', 'revokeToken']);
+
+/** A suspended person can be activated, but not what agents could do for the person. */
+const finalStatuses: Readonly<Record<string, string>> = {
+  updateAgent: 'decommissioned',
+  updatePerson: 'suspended',
+};
 
 /** An agent gets only the scopes of this service's API that the user names, not the instance's default. */
 const bodyDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -34,8 +42,18 @@ export function apiCommands(operations: readonly Operation[]): ApiCommand[] {
     .map((operation) => toCommand(operation, nameOf(operation, paths)));
   const more = shortcuts.flatMap(({ name, operation: id, body, summary }) => {
     const operation = operations.find((one) => one.id === id);
+    const isDestructive = body.status !== undefined && body.status === finalStatuses[id];
     return operation
-      ? [{ ...toCommand(operation, name), summary, preset: body, isShortcut: true, fields: [] }]
+      ? [
+          {
+            ...toCommand(operation, name),
+            summary,
+            preset: body,
+            isShortcut: true,
+            fields: [],
+            isDestructive,
+          },
+        ]
       : [];
   });
   return [...own, ...more];
@@ -72,6 +90,7 @@ function toCommand(operation: Operation, name: CommandName): ApiCommand {
       return has('page') ? 'page' : has('offset') ? 'offset' : undefined;
     },
     isDestructive: method === 'DELETE' || destructive.has(id),
+    finalStatus: finalStatuses[id],
     isJson: answers.length === 0 || answers.some((type) => /^application\/(\w+\+)?json$/.test(type)),
   };
 }

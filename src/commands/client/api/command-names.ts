@@ -31,6 +31,8 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   introspectToken: ['tokens', 'introspect'],
   revokeToken: ['tokens', 'revoke'],
   issueIdToken: ['tokens', 'id-token'],
+  getClientPolicy: ['client-policy', 'get'],
+  putClientPolicy: ['client-policy', 'set'],
 };
 
 /** First words of operation ids that are not the best verb. */
@@ -77,6 +79,17 @@ export const shortcuts: readonly Shortcut[] = [
   ...shortcutsOf('organizations', 'updateOrganization', {
     suspend: [{ status: 'suspended' }, 'Suspend an organization with all its agents'],
     reactivate: [{ status: 'active' }, 'Reactivate a suspended organization'],
+  }),
+  ...shortcutsOf('people', 'updatePerson', {
+    suspend: [
+      { status: 'suspended' },
+      "Suspend a person: the person's sessions end, and for good all that agents may do for the person",
+    ],
+    activate: [{ status: 'active' }, 'Activate a suspended person'],
+  }),
+  ...shortcutsOf('connections', 'updateConnection', {
+    disable: [{ status: 'disabled' }, 'Disable a connection: the sessions that began through it end at once'],
+    enable: [{ status: 'active' }, 'Enable a disabled connection'],
   }),
   ...shortcutsOf('listings', 'updateListing', {
     publish: [{ status: 'published' }, 'Publish a listing of the marketplace'],

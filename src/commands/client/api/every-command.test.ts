@@ -112,6 +112,15 @@ const entries: readonly (readonly [path: string, make: () => Promise<readonly st
       return [orgId, (await call('POST', `/organizations/${orgId}/people`, payload)).personId];
     },
   ],
+  [
+    '/organizations/{orgId}/connections/{connectionId}',
+    async () => {
+      const orgId = await organization();
+      const client = { issuer: 'https://idp.example.com', clientId: randomUUID(), clientSecret: 'secret' };
+      const path = `/organizations/${orgId}/connections`;
+      return [orgId, (await call('POST', path, { name: 'Login', ...client })).connectionId];
+    },
+  ],
   ['/organizations/{orgId}', async () => [await organization()]],
   [
     '/federation/partners/{id}',
@@ -168,6 +177,11 @@ async function changesOf(command: ApiCommand, [id]: readonly string[]): Promise<
   return [...agentId, ...delegateeId, ...since];
 }
 
+async function secretOf({ group, verb }: ApiCommand): Promise<string> {
+  if (group === 'connections') return 'secret';
+  return group === 'delegations' && verb === 'verify' ? (await delegation()).delegationToken : t.token();
+}
+
 async function wordsOf(command: ApiCommand): Promise<string[]> {
   const { path } = command.operation;
   const make = command.args.length > 0 ? entries.find(([start]) => path.startsWith(start))?.[1] : undefined;
@@ -202,10 +216,7 @@ describe('every command is accepted by the server, and its answer is shown', () 
     const name = `${command.group} ${command.verb}`;
     const refusal = refusals[name];
     it(refusal === undefined ? name : `${name}: ${refusal}`, async () => {
-      writeFileSync(
-        tokenFile,
-        name === 'delegations verify' ? (await delegation()).delegationToken : await t.token(),
-      );
+      writeFileSync(tokenFile, await secretOf(command));
       const words = await wordsOf(command);
       if (refusal !== undefined) {
         const isRefused = (error: unknown) => error instanceof ApiError && error.code === refusal;

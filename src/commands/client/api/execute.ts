@@ -67,9 +67,10 @@ function withIdempotencyKey({ operation }: ApiCommand, request: ApiRequest): Api
   return name === undefined ? request : { ...request, headers: { [name]: randomUUID(), ...request.headers } };
 }
 
-/** Also a change that ends an agent for good. */
-const isDestructive = (command: ApiCommand, { body }: ApiRequest): boolean =>
-  command.isDestructive || (body as { status?: unknown } | undefined)?.status === 'decommissioned';
+/** Also a change that ends something for good. */
+const isDestructive = ({ isDestructive, finalStatus }: ApiCommand, { body }: ApiRequest): boolean =>
+  isDestructive ||
+  (finalStatus !== undefined && (body as { status?: unknown } | undefined)?.status === finalStatus);
 
 async function requireConsent(io: Io, command: ApiCommand, { path }: ApiRequest): Promise<void> {
   const question = `${command.summary.split(';')[0]} (${path})?`;

@@ -37,7 +37,7 @@ const reservedFlags = new Set([
 
 /** These prove the client. The connection does that. */
 const authenticationFields = /^client_(id|secret|assertion|assertion_type)$/;
-const secretNames = /^(token|parentToken)$/;
+const secretNames = /^(token|parentToken|clientSecret)$/;
 
 export const isAuthentication = (name: string): boolean => authenticationFields.test(name);
 

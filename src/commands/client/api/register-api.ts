@@ -54,7 +54,7 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
   if (command.paging) own.option('--all', 'read all pages');
   if (command.operation.answers.length > 0)
     own.option('--output <file>', 'write the answer to a file as it is');
-  if (command.isDestructive || command.operation.id === 'updateAgent')
+  if (command.isDestructive || command.finalStatus !== undefined)
     own.option('--yes', 'do not ask before the change');
   own.optionsGroup('Connection:');
   addConnectionOptions(own);
@@ -70,10 +70,13 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
       if (value !== undefined) given.set(option.long?.replace(/^--(no-)?/, '') ?? '', value);
     }
     const { buildRequest } = await import('./request.ts');
-    const { inputsOf } = await import('./fields.ts');
+    const { askForSecret } = await import('./ask-for-secret.ts');
     const args = received.slice(0, command.args.length).map(String);
-    const request = buildRequest(command, args, given, inputsOf(io));
-    await execute(io, command, request, options as never);
+    const { options: complete, inputs } = await askForSecret(io, command, given);
+    const request = buildRequest(command, args, complete, inputs);
+    // A field of the request, such as the client id of a connection, is none of the account.
+    const { clientId: _, clientSecret: __, ...others } = options;
+    await execute(io, command, request, others as never);
   });
 }
 

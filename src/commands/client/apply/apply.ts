@@ -5,6 +5,7 @@ import { ask } from '../../prompt.ts';
 import { print, printError, printJsonLine } from '../../terminal.ts';
 import type { AccountOptions } from '../account.ts';
 import { type Change, labelOf } from './change.ts';
+import { createClientSecrets } from './client-secrets.ts';
 import { execute, type Outcome } from './execute.ts';
 import { createProblems, readIdentity } from './file/identity-file.ts';
 import { readSources } from './file/sources.ts';
@@ -22,6 +23,7 @@ interface ApplyOptions extends AccountOptions {
   readonly yes?: boolean;
   readonly json?: boolean;
   readonly secretsTo?: string;
+  readonly sendSecrets?: boolean;
 }
 
 const maxListed = 20;
@@ -34,7 +36,9 @@ export async function apply(io: Io, options: ApplyOptions): Promise<void> {
   const problems = createProblems();
   const references = createReferences(file, live, problems);
   const pruned = prune ? prunedOrganizations(file, references) : undefined;
-  const stages = makePlan({ file, live, references, problems, pruned });
+  const clientSecrets = createClientSecrets(io, problems, options);
+  const { personId: ownPersonId } = session;
+  const stages = makePlan({ file, live, references, problems, ownPersonId, clientSecrets, pruned });
   const changes = stages.flat();
 
   if (!json) printPlan(io, changes);

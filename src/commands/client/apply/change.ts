@@ -1,12 +1,23 @@
 /** A change of the server, and what is known when changes are planned and applied. */
 import { quoted } from '../../terminal.ts';
 import type { ApplyApi } from './api.ts';
+import type { ClientSecrets } from './client-secrets.ts';
 import type { FieldChange } from './compare.ts';
 import type { IdentityFile, Problems } from './file/identity-file.ts';
 import type { LiveState } from './live-state.ts';
 import type { Ids, References } from './references.ts';
 
-export type Kind = 'organization' | 'agent' | 'resource' | 'share' | 'grant' | 'trust policy' | 'webhook';
+export type Kind =
+  | 'organization'
+  | 'agent'
+  | 'connection'
+  | 'client policy'
+  | 'person'
+  | 'resource'
+  | 'share'
+  | 'grant'
+  | 'trust policy'
+  | 'webhook';
 
 export interface Change {
   readonly action: 'create' | 'update' | 'delete';
@@ -27,6 +38,9 @@ export interface Planning {
   readonly live: LiveState;
   readonly references: References;
   readonly problems: Problems;
+  /** Of the person who applies the file in a session; undefined for a client. */
+  readonly ownPersonId: string | undefined;
+  readonly clientSecrets: ClientSecrets;
   /** Ids of the organizations whose things are pruned; undefined without --prune. */
   readonly pruned: ReadonlySet<string> | undefined;
 }

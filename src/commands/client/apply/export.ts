@@ -27,6 +27,7 @@ const header =
 const everything = {
   organizations: true,
   agents: 'all',
+  people: new Set<undefined>(),
   resources: true,
   shares: 'all',
   grants: 'all',
@@ -36,7 +37,12 @@ const everything = {
 
 export async function exportState(io: Io, options: ExportOptions): Promise<void> {
   const { api, callerId } = await openSession(io, options, 'export');
-  const live = await readLiveState(api, callerId, everything);
+  const names = new Set(options.organization ?? [undefined]);
+  const live = await readLiveState(api, callerId, {
+    ...everything,
+    connections: names,
+    clientPolicies: names,
+  });
   const problems = createProblems();
   const references = createReferences({}, live, problems);
   const chosen = (options.organization ?? [undefined]).map((name) =>
@@ -95,6 +101,7 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
       ...owner(agent.organizationId),
       ...withoutNulls(pick(managedFields.agents, agent)),
     })),
+    ...connectionsOf(live, owner),
     resources: resources
       .filter(({ organizationId }) => chosen.has(organizationId))
       .toReversed()
@@ -122,6 +129,29 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
           webhooks.filter(({ url }) => url === webhook.url),
         ),
         ...pick(managedFields.webhooks, webhook),
+      })),
+    }),
+  };
+}
+
+/** Of the organizations whose people the client may manage. People are left out: a file lets nobody in. */
+function connectionsOf(
+  { connections, clientPolicies }: LiveState,
+  owner: (organizationId: string) => object,
+) {
+  return {
+    ...(connections.size > 0 && {
+      connections: [...connections.values()].flatMap((ofOne) =>
+        ofOne.toReversed().map((connection) => ({
+          ...owner(connection.organizationId),
+          ...pick(['name', 'issuer', ...managedFields.connections.slice(1)], connection),
+        })),
+      ),
+    }),
+    ...(clientPolicies.size > 0 && {
+      clientPolicies: [...clientPolicies].map(([organizationId, policy]) => ({
+        ...owner(organizationId),
+        ...pick(managedFields.clientPolicies, policy),
       })),
     }),
   };

@@ -6,8 +6,11 @@ import { type ApplyApi, inParallel, notCountersign, pageSize } from './api.ts';
 import {
   keyOfEmail,
   type LiveAgent,
+  type LiveClientPolicy,
+  type LiveConnection,
   type LiveGrant,
   type LiveOrganization,
+  type LivePerson,
   type LiveResource,
   type LiveShare,
   type LiveTrustPolicy,
@@ -26,6 +29,10 @@ export interface LiveState {
   /** By e-mail address in lower case. */
   readonly agents: ReadonlyMap<string, LiveAgent>;
   readonly agentsById: ReadonlyMap<string, LiveAgent>;
+  /** By organization id, of organizations whose people the caller may manage. */
+  readonly connections: ReadonlyMap<string, readonly LiveConnection[]>;
+  readonly clientPolicies: ReadonlyMap<string, LiveClientPolicy>;
+  readonly people: ReadonlyMap<string, readonly LivePerson[]>;
   readonly resources: readonly LiveResource[];
   /** By resource id. */
   readonly shares: ReadonlyMap<string, readonly LiveShare[]>;
@@ -34,6 +41,9 @@ export interface LiveState {
   readonly webhooks: readonly LiveWebhook[];
 }
 
+/** Organizations as the file names them; undefined is the caller's own. */
+type OrganizationNames = ReadonlySet<string | undefined>;
+
 /** Which parts of the state to read. */
 interface Extent {
   readonly organizations: boolean;
@@ -41,6 +51,9 @@ interface Extent {
   readonly agents: 'all' | ReadonlySet<string>;
   /** The organization that the entry of an agent names, by the agent's e-mail address in lower case. */
   readonly homes?: ReadonlyMap<string, string | undefined>;
+  readonly connections: OrganizationNames;
+  readonly clientPolicies: OrganizationNames;
+  readonly people: OrganizationNames;
   readonly resources: boolean;
   /** Identifiers of the resources whose shares are read; or all. */
   readonly shares: 'all' | ReadonlySet<string>;
@@ -56,13 +69,19 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
   const resources = valuesOf(file.resources);
   const grants = valuesOf(file.grants);
   const trustPolicies = valuesOf(file.trustPolicies);
-  const owners = [...agents, ...resources, ...valuesOf(file.webhooks)];
+  const connections = valuesOf(file.connections);
+  const clientPolicies = valuesOf(file.clientPolicies);
+  const people = valuesOf(file.people);
+  const owners = [...agents, ...connections, ...resources, ...valuesOf(file.webhooks)];
   const shared = resources.filter(({ shares }) => shares !== undefined);
   const prunes = (kind: keyof IdentityFile) => prune && file[kind] !== undefined;
   const agentsOf = Map.groupBy(grants, ({ resource }) => resource);
-  const named = [...owners, ...resources.flatMap(({ shares = [] }) => shares)].flatMap(
-    ({ organization }) => organization ?? [],
-  );
+  const named = [
+    ...owners,
+    ...clientPolicies,
+    ...people,
+    ...resources.flatMap(({ shares = [] }) => shares),
+  ].flatMap(({ organization }) => organization ?? []);
   return {
     // Ids need no list, which most clients may not read.
     organizations: organizations.length > 0 || named.some((name) => !isUuid(name)),
@@ -72,8 +91,18 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
         : new Set([
             ...agents.map(({ email }) => email),
             ...[...grants, ...trustPolicies].map(({ agent }) => agent),
+            ...people.flatMap(({ agent }) => agent ?? []),
           ]),
     homes: new Map(agents.map(({ email, organization }) => [keyOfEmail(email), organization])),
+    connections: new Set([
+      ...connections.map(({ organization }) => organization),
+      ...people.filter(({ connection }) => connection !== undefined).map(({ organization }) => organization),
+      ...(prunes('connections')
+        ? [...organizations.map(({ slug }) => slug), ...owners.map(({ organization }) => organization)]
+        : []),
+    ]),
+    clientPolicies: new Set(clientPolicies.map(({ organization }) => organization)),
+    people: new Set(people.map(({ organization }) => organization)),
     resources: file.resources !== undefined || file.grants !== undefined,
     shares: new Set(shared.map(({ identifier }) => identifier)),
     grants: prunes('grants')
@@ -93,7 +122,10 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
   const found = await readAgents(api, extent.agents);
   const agentsById = new Map([caller, ...found].map((agent) => [agent.agentId, agent]));
   const organizations = extent.organizations ? await readOrganizations(api) : undefined;
-  const agents = agentsByEmail([...agentsById.values()], extent.homes, caller, organizations ?? []);
+  const homeOf = createHomeOf(caller, organizations ?? []);
+  const agents = agentsByEmail([...agentsById.values()], extent.homes, caller, homeOf);
+  const ofOrganizations = <T>(names: OrganizationNames, read: (path: string) => Promise<T>) =>
+    readOrganizationParts(new Set([...names].flatMap((name) => homeOf(name) ?? [])), read);
   const idOf = (agent: string) =>
     isUuid(agent) ? agent.toLowerCase() : agents.get(keyOfEmail(agent))?.agentId;
   const resources = extent.resources
@@ -104,12 +136,47 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
     organizations,
     agents,
     agentsById,
+    connections: await ofOrganizations(extent.connections, (path) =>
+      api.list<LiveConnection>(`${path}/connections`),
+    ),
+    clientPolicies: await ofOrganizations(extent.clientPolicies, (path) =>
+      api.get<LiveClientPolicy>(`${path}/client-policy`),
+    ),
+    people: await ofOrganizations(extent.people, (path) => api.list<LivePerson>(`${path}/people`)),
     resources,
     shares: await readShares(api, resources, organizationId, allowedScopes, extent.shares),
     grants: await readGrants(api, resources, extent.grants, idOf),
     trustPolicies: await readTrustPolicies(api, extent.trustPolicies, idOf),
     webhooks: extent.webhooks ? await api.get<LiveWebhook[]>('/webhooks') : [],
   };
+}
+
+type HomeOf = (name: string | undefined) => string | undefined;
+
+/** The id of the organization that an entry names. */
+function createHomeOf(caller: LiveAgent, organizations: readonly LiveOrganization[]): HomeOf {
+  return (name) => {
+    if (name === undefined) return caller.organizationId;
+    if (isUuid(name)) return name.toLowerCase();
+    const named = organizations.filter(({ slug, name: shown }) => slug === name || shown === name);
+    return (named.find(({ slug }) => slug === name) ?? named[0])?.organizationId;
+  };
+}
+
+/** Without those whose people the caller may not manage, or that do not exist. */
+async function readOrganizationParts<T>(
+  organizationIds: ReadonlySet<string>,
+  read: (path: string) => Promise<T>,
+): Promise<Map<string, T>> {
+  const parts = await inParallel([...organizationIds], async (organizationId): Promise<[string, T][]> => {
+    try {
+      return [[organizationId, await read(`/organizations/${organizationId}`)]];
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return [];
+      throw error;
+    }
+  });
+  return new Map(parts.flat());
 }
 
 /**
@@ -120,14 +187,8 @@ function agentsByEmail(
   agents: readonly LiveAgent[],
   homes: Extent['homes'],
   caller: LiveAgent,
-  organizations: readonly LiveOrganization[],
+  homeOf: HomeOf,
 ): Map<string, LiveAgent> {
-  const homeOf = (name: string | undefined): string | undefined => {
-    if (name === undefined) return caller.organizationId;
-    if (isUuid(name)) return name.toLowerCase();
-    const named = organizations.filter(({ slug, name: shown }) => slug === name || shown === name);
-    return (named.find(({ slug }) => slug === name) ?? named[0])?.organizationId;
-  };
   const chosen = new Map<string, LiveAgent>();
   for (const [email, alike] of Map.groupBy(agents, (agent) => keyOfEmail(agent.email))) {
     const home = homes?.has(email) ? homeOf(homes.get(email)) : undefined;

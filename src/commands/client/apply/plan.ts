@@ -1,8 +1,11 @@
 /** The plan: the changes that make the server like the file, in the order in which they are applied. */
 import type { Change, Planning } from './change.ts';
 import { planAgents } from './kinds/agents.ts';
+import { planClientPolicies } from './kinds/client-policies.ts';
+import { planConnections } from './kinds/connections.ts';
 import { planGrants } from './kinds/grants.ts';
 import { planOrganizations } from './kinds/organizations.ts';
+import { planPeople, stagesOfPeople } from './kinds/people.ts';
 import { planResources } from './kinds/resources.ts';
 import { planShares } from './kinds/shares.ts';
 import { planTrustPolicies } from './kinds/trust-policies.ts';
@@ -11,6 +14,9 @@ import { planWebhooks } from './kinds/webhooks.ts';
 export function makePlan(planning: Planning): Change[][] {
   const organizations = planOrganizations(planning);
   const agents = planAgents(planning);
+  const connections = planConnections(planning);
+  const clientPolicies = planClientPolicies(planning);
+  const people = planPeople(planning);
   const resources = planResources(planning);
   const shares = planShares(planning);
   const grants = planGrants(planning);
@@ -18,11 +24,13 @@ export function makePlan(planning: Planning): Change[][] {
   const webhooks = planWebhooks(planning);
   planning.problems.throwIfAny();
   return [
-    ...[organizations, agents, resources, shares, grants].map(withoutDeletions),
+    ...[organizations, agents, connections, clientPolicies].map(withoutDeletions),
+    ...stagesOfPeople(withoutDeletions(people)),
+    ...[resources, shares, grants].map(withoutDeletions),
     // First: the server refuses a policy that admits the same tokens as another one of the agent.
     deletionsOf(policies),
     ...[policies, webhooks].map(withoutDeletions),
-    ...[webhooks, grants, shares, resources, agents, organizations].map(deletionsOf),
+    ...[webhooks, grants, shares, resources, people, connections, agents, organizations].map(deletionsOf),
   ].filter(({ length }) => length > 0);
 }
 

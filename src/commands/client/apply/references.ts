@@ -32,6 +32,9 @@ export interface Ids {
   readonly resources: Map<string, string>;
 }
 
+/** This run creates it. */
+export const isNew = ({ key }: Reference): boolean => key.startsWith(newKey(''));
+
 const newKey = (slug: string) => `new:${slug}`;
 
 export function createReferences(file: IdentityFile, live: LiveState, problems: Problems): References {
@@ -125,11 +128,12 @@ function required(id: string | undefined, key: string): string {
 }
 
 /**
- * The organizations whose things --prune deletes: those that the file lists, those that its agents, resources and webhooks name, and the
- * caller's own if one of these names none.
+ * The organizations whose things --prune deletes: those that the file lists, those that its agents, connections, resources and webhooks
+ * name, and the caller's own if one of these names none.
  */
 export function prunedOrganizations(file: IdentityFile, references: References): Set<string> {
-  const owners = [...(file.agents ?? []), ...(file.resources ?? []), ...(file.webhooks ?? [])];
+  const { agents = [], connections = [], resources = [], webhooks = [] } = file;
+  const owners = [...agents, ...connections, ...resources, ...webhooks];
   const named = [
     ...(file.organizations ?? []).map(({ value, at }) => references.organization(value.slug, at('slug'))),
     ...owners.map(({ value, at }) => references.organization(value.organization, at('organization'))),

@@ -10,7 +10,7 @@ export function registerApply(program: Command, io: Io): void {
     program
       .command('apply')
       .description(
-        'make a server like a file: creates and changes organizations, agents, resources, grants, trust policies and webhooks',
+        'make a server like a file: creates and changes organizations, agents, connections, roles of people, resources, grants, trust policies and webhooks',
       )
       .requiredOption(
         '-f, --file <path>',
@@ -27,6 +27,7 @@ export function registerApply(program: Command, io: Io): void {
         '--secrets-to <file>',
         'write the secrets of new webhooks to a new file with mode 0600, not to the output',
       )
+      .option('--send-secrets', 'also send the client secrets of connections that exist, for a new secret')
       .option('--json', 'print one JSON object with the changes'),
   )
     .addHelpText('after', applyHelp)

@@ -14,6 +14,8 @@ export interface Session {
   /** Of every request, and so of every audit event that the run causes. */
   readonly userAgent: string;
   readonly callerId: string;
+  /** Of the person in a session; undefined for a client. */
+  readonly personId: string | undefined;
 }
 
 export async function openSession(
@@ -24,10 +26,13 @@ export async function openSession(
   const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
   const run = randomUUID();
   const userAgent = `countersign-${command}/${version} (run ${run})`;
-  const callerId = await callerOf(accountFrom(io, options));
-  return { api: createApi(io, connect(io, options), { userAgent, run }), run, userAgent, callerId };
+  const caller = await callerOf(accountFrom(io, options));
+  return { api: createApi(io, connect(io, options), { userAgent, run }), run, userAgent, ...caller };
 }
 
 /** The client id of an agent is its agent id. */
-const callerOf = async (account: Account): Promise<string> =>
-  'session' in account ? (await fetchIdentity(account)).agentId : account.clientId;
+async function callerOf(account: Account): Promise<Pick<Session, 'callerId' | 'personId'>> {
+  if (!('session' in account)) return { callerId: account.clientId, personId: undefined };
+  const { agentId, person } = await fetchIdentity(account);
+  return { callerId: agentId, personId: person?.personId };
+}

@@ -15,7 +15,7 @@ interface SessionIdentity {
   readonly organizationName: string;
   readonly role: string;
   readonly scopes: readonly string[];
-  readonly person: { readonly name: string } | null;
+  readonly person: { readonly personId: string; readonly name: string } | null;
   readonly expiresAt: string;
 }
 

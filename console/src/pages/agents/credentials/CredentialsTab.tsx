@@ -83,7 +83,8 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
   const all = status === undefined && page === 1 ? (credentials.data?.data ?? []) : [];
   const use = isActive ? credentialUseOf(all) : 'unknown';
   if ((use === 'none') !== isWaiting) setIsWaiting(use === 'none');
-  const createButton = mayWrite && (
+  const hasNone = agent.publicClient || agent.clientUri !== null;
+  const createButton = mayWrite && !hasNone && (
     <IconButton icon="plus" onClick={() => setOpened({ dialog: 'create' })} disabled={!isActive}>
       New credential
     </IconButton>
@@ -124,9 +125,11 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
         empty={{
           icon: 'key',
           title: 'No credentials yet',
-          text: isActive
-            ? 'With a credential the agent gets tokens. Create one, and put its secret where the agent runs.'
-            : 'Only an active agent can get a credential.',
+          text: hasNone
+            ? 'A public client, and one that came by a metadata document, has none: it gets tokens after the consent of a person.'
+            : isActive
+              ? 'With a credential the agent gets tokens. Create one, and put its secret where the agent runs.'
+              : 'Only an active agent can get a credential.',
           action: (isActive && createButton) || undefined,
         }}
       />

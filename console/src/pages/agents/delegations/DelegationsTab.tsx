@@ -10,6 +10,7 @@ import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { NoPermission } from '../../../components/NoPermission.tsx';
+import { PartyName } from '../../../components/PartyName.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
 import { agentPage } from '../page.ts';
@@ -36,7 +37,10 @@ const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
     cell: ({ delegatorId, delegateeId }) =>
       delegatorId === agentId ? 'given' : delegateeId === agentId ? 'received' : 'passed on',
   },
-  { header: 'From', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
+  {
+    header: 'From',
+    cell: ({ delegatorType, delegatorId }) => <PartyName type={delegatorType} id={delegatorId} />,
+  },
   { header: 'To', cell: ({ delegateeId }) => <AgentName agentId={delegateeId} /> },
   { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {

@@ -1,4 +1,13 @@
-import { NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
+import {
+  Checkbox,
+  Fieldset,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  TextInput,
+} from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
 import { agentTypes } from '../../../components/agent-types.ts';
@@ -9,9 +18,12 @@ import { ScopeChecks } from './ScopeChecks.tsx';
 export function AgentFields({
   form,
   grantable,
+  isDocument = false,
 }: {
   readonly form: UseFormReturnType<AgentValues>;
   readonly grantable: readonly Scope[];
+  /** The agent of a client that came by a metadata document, which has its redirect URIs. */
+  readonly isDocument?: boolean;
 }) {
   return (
     <Stack gap="md">
@@ -44,7 +56,7 @@ export function AgentFields({
       <TagsInput
         label="Capabilities"
         description="Each of the form resource:action, such as resume:read. Press Enter after each."
-        required
+        required={!isDocument}
         splitChars={[',', ' ']}
         acceptValueOnBlur
         {...form.getInputProps('capabilities')}
@@ -55,6 +67,25 @@ export function AgentFields({
         grantable={grantable}
         error={form.errors.allowedScopes}
       />
+      {!isDocument && (
+        <Fieldset legend="Acting for people">
+          <Stack gap="sm">
+            <TagsInput
+              label="Redirect URIs"
+              description="Where the browser brings the answer of a person: https, or http to localhost. Press Enter after each. Empty: the agent acts for no people."
+              maxTags={20}
+              splitChars={[' ']}
+              acceptValueOnBlur
+              {...form.getInputProps('redirectUris')}
+            />
+            <Checkbox
+              label="Public client"
+              description="An application on people's own computers, which cannot keep a secret. It has no credentials, and gets only tokens that a person has consented to."
+              {...form.getInputProps('publicClient', { type: 'checkbox' })}
+            />
+          </Stack>
+        </Fieldset>
+      )}
       {grantable.includes(operatorScope) && (
         <NumberInput
           label="Requests per minute"

@@ -13,6 +13,7 @@ export function EditAgent({ agent: current, opened, onClose }: DialogProps & { r
   const [agent, setAgent] = useState(current);
   // While the dialog is open, an event about the agent must not replace the fields that were typed.
   if (!opened && agent !== current) setAgent(current);
+  const isDocument = agent.clientUri !== null;
   return (
     <FormDialog
       key={agent.updatedAt}
@@ -22,7 +23,7 @@ export function EditAgent({ agent: current, opened, onClose }: DialogProps & { r
       submitLabel="Save changes"
       size="lg"
       initialValues={valuesOf(agent)}
-      validate={problemsOf}
+      validate={(values) => problemsOf(values, { isDocument })}
       operation="updateAgent"
       inputOf={(values) => ({ params: { agentId: agent.agentId }, body: toChange(values, agent) })}
       isUnchanged={(values) => Object.keys(toChange(values, agent)).length === 0}
@@ -34,7 +35,7 @@ export function EditAgent({ agent: current, opened, onClose }: DialogProps & { r
           <Text size="sm" c="dimmed">
             New tokens carry only the scopes that are checked here.
           </Text>
-          <AgentFields form={form} grantable={grantableScopes(scopes)} />
+          <AgentFields form={form} grantable={grantableScopes(scopes)} isDocument={isDocument} />
         </>
       )}
     </FormDialog>

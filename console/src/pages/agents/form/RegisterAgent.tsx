@@ -27,7 +27,7 @@ export function RegisterAgent({ opened, onClose }: DialogProps) {
       submitLabel="Register agent"
       size="lg"
       initialValues={newAgentValues(organizationId)}
-      validate={problemsOf}
+      validate={(values) => problemsOf(values)}
       operation="createAgent"
       inputOf={(values) => ({ body: toNewAgent(values) })}
       refreshes={['/agents', '/overview']}

@@ -38,6 +38,8 @@ export interface AgentValues extends Record<string, unknown> {
   allowedScopes: string[];
   /** Empty: the server's limit. */
   rateLimitPerMinute: number | '';
+  redirectUris: string[];
+  publicClient: boolean;
 }
 
 /** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
@@ -51,6 +53,8 @@ export const newAgentValues = (organizationId: string): AgentValues => ({
   organization_id: organizationId,
   allowedScopes: [],
   rateLimitPerMinute: '',
+  redirectUris: [],
+  publicClient: false,
 });
 
 export const valuesOf = (agent: Agent): AgentValues => ({
@@ -63,6 +67,8 @@ export const valuesOf = (agent: Agent): AgentValues => ({
   organization_id: agent.organizationId,
   allowedScopes: [...agent.allowedScopes],
   rateLimitPerMinute: agent.rateLimitPerMinute ?? '',
+  redirectUris: [...agent.redirectUris],
+  publicClient: agent.publicClient,
 });
 
 export const toNewAgent = (values: AgentValues): NewAgent => ({
@@ -75,6 +81,8 @@ export const toNewAgent = (values: AgentValues): NewAgent => ({
   organization_id: values.organization_id,
   allowedScopes: values.allowedScopes as NonNullable<NewAgent['allowedScopes']>,
   ...(values.rateLimitPerMinute !== '' && { rateLimitPerMinute: values.rateLimitPerMinute }),
+  ...(values.redirectUris.length > 0 && { redirectUris: values.redirectUris }),
+  ...(values.publicClient && { publicClient: true }),
 });
 
 /** Only the fields that differ: narrowing scopes needs more rights than a new version. */
@@ -87,6 +95,8 @@ export function toChange(values: AgentValues, agent: Agent): AgentChange {
     deploymentEnv: values.deploymentEnv,
     allowedScopes: values.allowedScopes as NonNullable<AgentChange['allowedScopes']>,
     rateLimitPerMinute: values.rateLimitPerMinute === '' ? null : values.rateLimitPerMinute,
+    redirectUris: values.redirectUris,
+    publicClient: values.publicClient,
   };
   const differs = ([field, value]: [string, unknown]) =>
     JSON.stringify(comparable(value)) !== JSON.stringify(comparable(agent[field as keyof Agent]));
@@ -98,14 +108,15 @@ const comparable = (value: unknown): unknown => (Array.isArray(value) ? value.to
 
 type Problems = Partial<Record<keyof AgentValues, string>>;
 
-/** What can be said before the request. The API has the last word. */
-export function problemsOf(values: AgentValues): Problems {
+/** What can be said before the request. The API has the last word. The agent of a client document has no capabilities. */
+export function problemsOf(values: AgentValues, { isDocument = false } = {}): Problems {
   return {
     ...(values.email.trim() === '' && { email: 'Enter an e-mail address; it becomes the name of the agent' }),
     ...(values.version.trim() === '' && { version: 'Enter a version such as 1.0.0' }),
     ...(values.owner.trim() === '' && { owner: 'Enter who answers for the agent' }),
-    ...(values.capabilities.length === 0 && {
-      capabilities: 'Enter at least one, such as resume:read, and press Enter',
-    }),
+    ...(!isDocument &&
+      values.capabilities.length === 0 && {
+        capabilities: 'Enter at least one, such as resume:read, and press Enter',
+      }),
   };
 }

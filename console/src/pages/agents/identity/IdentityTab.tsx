@@ -2,13 +2,14 @@ import { SimpleGrid, Stack, Text } from '@mantine/core';
 import type { Agent, DidDocument } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { ExternalLink } from '../../../components/ExternalLink.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { QueryState } from '../../../components/QueryState.tsx';
 import { exactTime } from '../../../components/RelativeTime.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { Section } from '../../../components/Section.tsx';
-import { TenantText } from '../../../components/TenantText.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { Cards } from './Cards.tsx';
 
 export function IdentityTab({ agent }: { readonly agent: Agent }) {
@@ -31,6 +32,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
               'Requests per minute':
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
               'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,
+              'Acts for people': <ClientFacts agent={agent} />,
               Registered: exactTime(agent.createdAt),
               'Last change': exactTime(agent.updatedAt),
             }}
@@ -53,6 +55,33 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
         </Section>
       </SimpleGrid>
       <Cards agent={agent} did={did.data?.id} />
+    </Stack>
+  );
+}
+
+/** The agent as an OAuth client. Without redirect URIs no person can let it act for them. */
+function ClientFacts({ agent: { redirectUris, publicClient, clientUri } }: { readonly agent: Agent }) {
+  if (redirectUris.length === 0) return 'no: it has no redirect URIs';
+  return (
+    <Stack gap={2}>
+      <span>
+        {clientUri !== null
+          ? 'as the document at its client address says'
+          : 'after their consent, which goes to a redirect URI'}
+        {publicClient ? '; public client, without a secret' : '; it authenticates itself'}
+      </span>
+      {clientUri !== null && (
+        <span>
+          Client address <ExternalLink href={clientUri} />
+        </span>
+      )}
+      <ul aria-label="Redirect URIs">
+        {redirectUris.map((uri) => (
+          <li key={uri}>
+            <code>{visibleText(uri)}</code>
+          </li>
+        ))}
+      </ul>
     </Stack>
   );
 }

@@ -4,15 +4,23 @@ import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { type ApiValues, changeOf, newResourceOf, problemsOf, valuesOf } from './api-values.ts';
+import { PeopleInput } from './PeopleInput.tsx';
 import { ScopesInput } from './ScopesInput.tsx';
 
-/** Facts about the agent that tokens can carry, with the name of the claim. */
+/** Facts about the agent, and about the person it acts for, that tokens can carry, with the name of the claim. */
 const claims = [
   { value: 'agentType', label: 'Type', claim: 'agent_type' },
   { value: 'capabilities', label: 'Capabilities', claim: 'capabilities' },
   { value: 'owner', label: 'Owner', claim: 'owner' },
   { value: 'deploymentEnv', label: 'Environment', claim: 'deployment_env' },
   { value: 'version', label: 'Version', claim: 'agent_version' },
+  { value: 'personName', label: 'Name of the person', claim: 'person_name' },
+  { value: 'personEmail', label: 'E-mail of the person', claim: 'person_email' },
+  {
+    value: 'personSubject',
+    label: 'Identity of the person at the provider',
+    claim: 'person_iss, person_sub',
+  },
 ] as const;
 
 interface ApiDialogProps {
@@ -62,6 +70,7 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
           <Textarea label="Description" maxLength={1024} {...form.getInputProps('description')} />
           <ScopesInput form={form} />
           <LostScopes resource={resource} values={form.values} />
+          <PeopleInput form={form} organizationId={resource?.organizationId} />
           <NumberInput
             label="Token lifetime in seconds"
             description="From 60 to 3,600. A shorter time closes the gap between a change and its effect in APIs that verify offline."
@@ -74,7 +83,7 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
           />
           <Checkbox.Group
             label="Facts about the agent in its tokens"
-            description="Each becomes a claim."
+            description="Each becomes a claim. Those of a person are only in tokens of agents that act for one."
             {...form.getInputProps('claims')}
           >
             {claims.map(({ value, label, claim }) => (

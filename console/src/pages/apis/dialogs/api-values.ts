@@ -15,6 +15,10 @@ export interface ApiValues extends Record<string, unknown> {
   scopes: ScopeValues[];
   tokenLifetimeSeconds: number | string;
   claims: string[];
+  /** Scopes that every person may lend. */
+  peopleScopes: string[];
+  /** Ids of people who may lend every scope. */
+  approvers: string[];
 }
 
 let rows = 0;
@@ -30,17 +34,29 @@ export const valuesOf = (resource: Resource | undefined): ApiValues => ({
   scopes: resource?.scopes.map(({ name, description }) => newScope(name, description ?? '')) ?? [newScope()],
   tokenLifetimeSeconds: resource?.tokenLifetimeSeconds ?? 3600,
   claims: resource?.claims ?? [],
+  peopleScopes: resource?.peopleScopes ?? [],
+  approvers: resource?.approvers ?? [],
 });
 
 type Claim = NonNullable<NewResource['claims']>[number];
 
 /** Without the identifier, which cannot be changed. */
-export const changeOf = ({ name, description, scopes, tokenLifetimeSeconds, claims }: ApiValues) => ({
+export const changeOf = ({
+  name,
+  description,
+  scopes,
+  tokenLifetimeSeconds,
+  claims,
+  ...people
+}: ApiValues) => ({
   name: name.trim(),
   description: description.trim() || null,
   scopes: scopes.map((scope) => ({ name: scope.name.trim(), description: scope.description.trim() || null })),
   tokenLifetimeSeconds: Number(tokenLifetimeSeconds),
   claims: claims as Claim[],
+  // A scope that was taken from the list above, or renamed, is lent no more.
+  peopleScopes: people.peopleScopes.filter((lent) => scopes.some((scope) => scope.name.trim() === lent)),
+  approvers: people.approvers,
 });
 
 export const newResourceOf = (values: ApiValues): NewResource => ({

@@ -3,34 +3,36 @@ import type { Person } from '../../../api/generated.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
-import { personRoles, RoleField, withoutAgent } from '../RoleField.tsx';
+import { personRoles, RoleField } from '../RoleField.tsx';
 
 interface Values extends Record<string, unknown> {
   name: string;
   role: Person['role'];
-  /** Empty for a member. */
+  /** Empty for a member, who acts through no agent. */
   agentId: string;
 }
 
 export function ChangePerson({ person, opened, onClose }: DialogProps & { readonly person: Person }) {
-  const { organizationId, personId, name, role } = person;
-  const agentId = person.agentId ?? '';
+  const { organizationId, personId, name, role, agentId } = person;
   /** Only the changed fields: a role or agent that stays needs no right to give it. */
-  const inputOf = (values: Values) => ({
-    params: { orgId: organizationId, personId },
-    body: {
-      ...(values.name !== name && { name: values.name }),
-      ...(values.role !== role && { role: values.role }),
-      ...(values.role !== 'member' && values.agentId !== agentId && { agentId: values.agentId }),
-    },
-  });
+  const inputOf = (values: Values) => {
+    const wanted = values.role === 'member' ? null : values.agentId;
+    return {
+      params: { orgId: organizationId, personId },
+      body: {
+        ...(values.name !== name && { name: values.name }),
+        ...(values.role !== role && { role: values.role }),
+        ...(wanted !== agentId && { agentId: wanted }),
+      },
+    };
+  };
   return (
     <FormDialog
       opened={opened}
       onClose={onClose}
       title="Change a person"
       submitLabel="Save changes"
-      initialValues={{ name, role, agentId }}
+      initialValues={{ name, role, agentId: agentId ?? '' } as Values}
       validate={(values) => ({
         ...(values.name.trim() === '' && { name: 'Enter a name' }),
         ...(values.role !== 'member' && values.agentId === '' && { agentId: 'Choose an agent' }),
@@ -43,7 +45,7 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
       {(form) => (
         <>
           <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
-          <RoleField roles={{ ...personRoles, ...withoutAgent }} {...form.getInputProps('role')} />
+          <RoleField roles={personRoles} {...form.getInputProps('role')} />
           {form.values.role !== 'member' && (
             <AgentSelect
               organizationId={organizationId}

@@ -1,45 +1,31 @@
-import { TextInput } from '@mantine/core';
-import type { NewPerson } from '../../../api/generated.ts';
+import { Select, TextInput } from '@mantine/core';
+import type { Connection } from '../../../api/generated.ts';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
+import { visibleText } from '../../../components/TenantText.tsx';
 import { personRoles, RoleField } from '../RoleField.tsx';
-
-type Values = NewPerson & { issuer: string; subject: string } & Record<string, unknown>;
-
-const requiredFields = {
-  name: 'Enter a name',
-  issuer: 'Enter the issuer of the provider',
-  subject: 'Enter the subject',
-  agentId: 'Choose an agent',
-} as const;
-
-const problemsOf = (values: Values) =>
-  Object.fromEntries(
-    Object.entries(requiredFields).filter(([field]) => String(values[field]).trim() === ''),
-  ) as Partial<Record<keyof Values, string>>;
+import { invitationOf, invitationProblems, newInvitation } from './invitation.ts';
 
 interface InvitePersonProps extends DialogProps {
   readonly organizationId: string;
-  /** Of the provider that is set up. */
+  /** People are invited through one of these, by e-mail. Without any: by their identity at the instance's own provider. */
+  readonly connections: readonly Connection[];
+  /** Of the instance's own provider. */
   readonly issuer: string;
 }
 
-export function InvitePerson({ organizationId, issuer, opened, onClose }: InvitePersonProps) {
-  const inputOf = ({ name, subject, role, agentId, ...values }: Values) => ({
-    params: { orgId: organizationId },
-    body: { issuer: values.issuer.trim(), subject: subject.trim(), name, role, agentId },
-  });
+export function InvitePerson({ organizationId, connections, issuer, opened, onClose }: InvitePersonProps) {
   return (
     <FormDialog
       opened={opened}
       onClose={onClose}
       title="Invite a person"
       submitLabel="Invite person"
-      initialValues={{ name: '', issuer, subject: '', role: 'viewer', agentId: '' }}
-      validate={problemsOf}
+      initialValues={newInvitation(connections, issuer)}
+      validate={invitationProblems}
       operation="invitePerson"
-      inputOf={inputOf}
+      inputOf={(values) => ({ params: { orgId: organizationId }, body: invitationOf(values) })}
       refreshes={['/organizations']}
       doneMessage="Person invited. Tell them to sign in."
     >
@@ -53,30 +39,57 @@ export function InvitePerson({ organizationId, issuer, opened, onClose }: Invite
             data-autofocus
             {...form.getInputProps('name')}
           />
-          <TextInput
-            label="Issuer"
-            description="The address of the OpenID provider."
-            required
-            maxLength={1_024}
-            spellCheck={false}
-            {...form.getInputProps('issuer')}
-          />
-          <TextInput
-            label="Subject"
-            description="Who the person is at the provider (sub), not an e-mail address. A person without an invitation sees it on the sign-in page after trying to sign in."
-            required
-            maxLength={255}
-            spellCheck={false}
-            {...form.getInputProps('subject')}
-          />
+          {connections.length > 0 ? (
+            <>
+              <TextInput
+                label="E-mail"
+                description="The invitation waits until somebody with this address, verified by the provider, signs in through the connection."
+                type="email"
+                required
+                maxLength={254}
+                spellCheck={false}
+                {...form.getInputProps('email')}
+              />
+              <Select
+                label="Connection"
+                data={connections.map(({ connectionId, name }) => ({
+                  value: connectionId,
+                  label: visibleText(name),
+                }))}
+                allowDeselect={false}
+                {...form.getInputProps('connectionId')}
+              />
+            </>
+          ) : (
+            <>
+              <TextInput
+                label="Issuer"
+                description="The address of the OpenID provider."
+                required
+                maxLength={1_024}
+                spellCheck={false}
+                {...form.getInputProps('issuer')}
+              />
+              <TextInput
+                label="Subject"
+                description="Who the person is at the provider (sub), not an e-mail address. A person without an invitation sees it on the sign-in page after trying to sign in."
+                required
+                maxLength={255}
+                spellCheck={false}
+                {...form.getInputProps('subject')}
+              />
+            </>
+          )}
           <RoleField roles={personRoles} {...form.getInputProps('role')} />
-          <AgentSelect
-            organizationId={organizationId}
-            required
-            label="Acts through"
-            description="The person has the scopes of this agent. You need all of them yourself."
-            {...form.getInputProps('agentId')}
-          />
+          {form.values.role !== 'member' && (
+            <AgentSelect
+              organizationId={organizationId}
+              required
+              label="Acts through"
+              description="The person has the scopes of this agent. You need all of them yourself."
+              {...form.getInputProps('agentId')}
+            />
+          )}
         </>
       )}
     </FormDialog>

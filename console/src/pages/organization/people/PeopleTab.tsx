@@ -19,19 +19,26 @@ import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { organizationPage } from '../page.ts';
 import { ChangePerson } from './ChangePerson.tsx';
 import { InvitePerson } from './InvitePerson.tsx';
+import { PersonDetail } from './PersonDetail.tsx';
 
 const limit = 50;
+/** As many as an organization may have. */
+const maxConnections = 20;
 
-/** The people who may sign in to the console through the OpenID provider. */
+/** The people of the organization: who they are, through which provider they sign in, and which agents act for them. */
 export function PeopleTab({ organization }: { readonly organization: Organization }) {
   const [search, setSearch] = usePageSearch(organizationPage);
   const [removing, setRemoving] = useState<string>();
   const { person: own } = useSession();
   const provider = useProvider();
   const { organizationId } = organization;
-  const role = search.role === 'member' ? undefined : search.role;
-  const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
+  const { role } = search;
+  const params = { orgId: organizationId };
+  const input = { params, query: { role, page: search.page, limit } };
   const people = useApi('listPeople', input, { keepPrevious: true });
+  const connections = useApi('listConnections', { params, query: { limit: maxConnections } });
+  const known = connections.data?.data ?? [];
+  const connectionOf = ({ connectionId }: Person) => known.find((one) => one.connectionId === connectionId);
   const inviteButton = (
     <IconButton icon="plus" onClick={() => setSearch({ add: true })}>
       Invite person
@@ -47,21 +54,33 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         </Group>
       ),
     },
-    { header: 'Role', width: '6rem', cell: (person) => <StatusBadge status={person.role} /> },
-    { header: 'Acts through', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
     {
-      header: 'Identity',
-      cell: ({ issuer, subject }) => (
-        <Stack gap={0} maw="13rem">
-          <TenantText text={subject} />
-          {issuer !== provider?.issuer && (
-            <Text size="xs" c="dimmed" component="div">
-              <TenantText text={issuer} />
-            </Text>
-          )}
+      header: 'E-mail or subject',
+      cell: (person) => (
+        <Stack gap={0} maw="15rem">
+          <TenantText text={person.email ?? person.subject} />
+          <Text size="xs" c="dimmed" component="div">
+            <Way
+              person={person}
+              connection={connectionOf(person)?.name}
+              isInstance={person.issuer === provider?.issuer}
+            />
+          </Text>
         </Stack>
       ),
     },
+    { header: 'Role', width: '6rem', cell: (person) => <StatusBadge status={person.role} /> },
+    {
+      header: 'Status',
+      width: '7rem',
+      cell: ({ issuer, status }) =>
+        issuer === null && status === 'active' ? (
+          <StatusBadge status="pending" label="invited" />
+        ) : (
+          <StatusBadge status={status} />
+        ),
+    },
+    { header: 'Acts through', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
     timeColumn('Last sign-in', ({ lastSignInAt }) => lastSignInAt),
     {
       header: 'Actions',
@@ -80,10 +99,10 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   const removed = useFrozen(byId(removing), removing);
   return (
     <>
-      {provider === null && (
+      {provider === null && connections.data?.total === 0 && (
         <Alert color="yellow" icon={<Icon name="warning" />} title="No OpenID provider is set up" mb="sm">
-          Invited people cannot sign in until the operator of this instance sets{' '}
-          <code>CONSOLE_OIDC_ISSUER</code>, <code>CONSOLE_OIDC_CLIENT_ID</code> and{' '}
+          Invited people cannot sign in until you add a connection, or until the operator of this instance
+          sets <code>CONSOLE_OIDC_ISSUER</code>, <code>CONSOLE_OIDC_CLIENT_ID</code> and{' '}
           <code>CONSOLE_OIDC_CLIENT_SECRET</code>.
         </Alert>
       )}
@@ -100,9 +119,21 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         query={people}
         columns={columns}
         rowId={({ personId }) => personId}
-        search={{ role, page: search.page }}
+        search={{ role, page: search.page, selected: search.selected }}
         onSearch={setSearch}
         filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'viewer', 'member'] }]}
+        detail={{
+          title: (_, person) => (person ? <TenantText text={person.name} /> : 'Person'),
+          render: (personId, person) => (
+            <PersonDetail
+              key={personId}
+              organizationId={organizationId}
+              personId={personId}
+              person={person}
+              connectionName={person && connectionOf(person)?.name}
+            />
+          ),
+        }}
         empty={{
           icon: 'account',
           title: 'No people yet',
@@ -110,13 +141,16 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           action: inviteButton,
         }}
       />
-      <InvitePerson
-        key={provider?.issuer ?? 'none'}
-        organizationId={organizationId}
-        issuer={provider?.issuer ?? ''}
-        opened={search.add}
-        onClose={() => setSearch({ add: false })}
-      />
+      {(connections.data || connections.error) && (
+        <InvitePerson
+          key={`${provider?.issuer} ${known.map(({ connectionId }) => connectionId).join()}`}
+          organizationId={organizationId}
+          connections={known.filter(({ status }) => status === 'active')}
+          issuer={provider?.issuer ?? ''}
+          opened={search.add}
+          onClose={() => setSearch({ add: false })}
+        />
+      )}
       {changed && (
         <ChangePerson
           key={changed.personId}
@@ -132,14 +166,35 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         confirmLabel="Remove person"
         operation="removePerson"
         input={{ params: { orgId: organizationId, personId: removed?.personId ?? '' } }}
-        refreshes={['/organizations']}
+        refreshes={['/organizations', '/delegations']}
         doneMessage="Person removed. The sessions of this person have ended."
+        onDone={() => setSearch({ selected: undefined })}
       >
-        <TenantText text={removed?.name} /> cannot sign in to this organization any more. Open sessions of
-        this person end at once. The agent <AgentName agentId={removed?.agentId} link={false} /> stays as it
-        is.
+        <TenantText text={removed?.name} /> loses the role {removed?.role}. Open sessions of this person end
+        at once, and no agent acts for this person any more: what they have allowed ends for good.
+        {removed?.agentId && (
+          <>
+            {' '}
+            The agent <AgentName agentId={removed.agentId} link={false} /> stays as it is.
+          </>
+        )}
+        {removed?.connectionId &&
+          ' Somebody who signs in through the connection again becomes a new member: suspend the person instead to prevent it.'}
         {removed && removed.personId === own?.personId && ' This is you: you will be signed out.'}
       </ConfirmDialog>
     </>
   );
+}
+
+interface WayProps {
+  readonly person: Person;
+  readonly connection: string | undefined;
+  readonly isInstance: boolean;
+}
+
+/** How the person signs in: a connection, or a provider by its issuer. */
+function Way({ person: { connectionId, issuer }, connection, isInstance }: WayProps) {
+  if (connection !== undefined) return <TenantText text={`through ${connection}`} />;
+  if (connectionId !== null) return <>through a connection</>;
+  return isInstance ? <>through the provider of this instance</> : <TenantText text={issuer} />;
 }

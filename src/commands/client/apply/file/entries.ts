@@ -24,6 +24,42 @@ export interface AgentEntry {
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
 
+/** Where a secret is: the name of a variable, or the path of a file. Exactly one of them. */
+export interface SecretSource {
+  readonly env?: string;
+  readonly file?: string;
+}
+
+export interface ConnectionEntry {
+  readonly id?: string;
+  readonly organization?: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: SecretSource;
+  readonly scopes?: readonly string[];
+  readonly conditions?: readonly object[];
+  readonly status?: 'active' | 'disabled';
+}
+
+export interface ClientPolicyEntry {
+  readonly organization?: string;
+  readonly mode: string;
+  readonly domains?: readonly string[];
+}
+
+export interface PersonEntry {
+  readonly id?: string;
+  readonly organization?: string;
+  readonly email?: string;
+  readonly connection?: string;
+  readonly issuer?: string;
+  readonly subject?: string;
+  readonly role?: 'admin' | 'viewer' | 'member';
+  readonly agent?: string;
+  readonly status?: 'active' | 'suspended' | 'removed';
+}
+
 interface NamedScope {
   readonly name: string;
   readonly description?: string | null;
@@ -42,6 +78,9 @@ export interface ResourceEntry {
   readonly scopes: readonly (string | NamedScope)[];
   readonly tokenLifetimeSeconds?: number;
   readonly claims?: readonly string[];
+  readonly peopleScopes?: readonly string[];
+  /** Ids of people. */
+  readonly approvers?: readonly string[];
   readonly shares?: readonly ShareEntry[];
 }
 
@@ -81,6 +120,9 @@ export interface WebhookEntry {
 export interface Entries {
   readonly organizations: OrganizationEntry;
   readonly agents: AgentEntry;
+  readonly connections: ConnectionEntry;
+  readonly clientPolicies: ClientPolicyEntry;
+  readonly people: PersonEntry;
   readonly resources: ResourceEntry;
   readonly grants: GrantEntry;
   readonly trustPolicies: TrustPolicyEntry;
@@ -90,6 +132,9 @@ export interface Entries {
 export const entryKinds = [
   'organizations',
   'agents',
+  'connections',
+  'clientPolicies',
+  'people',
   'resources',
   'grants',
   'trustPolicies',
@@ -115,6 +160,32 @@ export interface LiveAgent {
   readonly allowedScopes: readonly string[];
   /** Of a client that came by itself, with a metadata document: files do not manage it. Absent on servers of an earlier version. */
   readonly clientUri?: string | null;
+}
+
+export interface LiveConnection {
+  readonly connectionId: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+}
+
+export interface LiveClientPolicy {
+  readonly mode: string;
+  readonly domains: readonly string[];
+}
+
+export interface LivePerson {
+  readonly personId: string;
+  readonly organizationId: string;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly name: string;
+  readonly role: 'admin' | 'viewer' | 'member';
+  readonly agentId: string | null;
+  readonly email: string | null;
+  readonly connectionId: string | null;
+  readonly status: 'active' | 'suspended';
 }
 
 export interface LiveResource {
@@ -172,7 +243,9 @@ export const managedFields = {
     'publicClient',
     'status',
   ],
-  resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims'],
+  connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],
+  clientPolicies: ['mode', 'domains'],
+  resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims', 'peopleScopes', 'approvers'],
   trustPolicies: [
     'name',
     'issuer',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { packageRoot } from '../../../../kernel/package-root.ts';
 import { CommandError } from '../../../command-error.ts';
 import { readIdentity } from './identity-file.ts';
 
@@ -40,6 +42,15 @@ describe('an identity file', () => {
     assert.equal(agents?.[0]?.at('owner'), 'a.yaml:7:12');
     assert.deepEqual(grants, []);
     assert.equal(webhooks, undefined, 'a kind without a key is not managed');
+  });
+
+  it('is each example of the guide', () => {
+    const guide = readFileSync(new URL('docs/guides/configuration-as-code.md', packageRoot), 'utf8');
+    const examples = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => read(text));
+    assert.deepEqual(
+      examples.map((file) => Object.keys(file).length),
+      [6, 4],
+    );
   });
 
   it('may be JSON, several documents and several files', () => {

@@ -19,6 +19,8 @@ import type { Source } from './sources.ts';
 
 export interface Entry<T> {
   readonly value: T;
+  /** That paths in the entry are relative to. */
+  readonly folder: string;
   /** `file:line:column` of the entry, or of a value in it. */
   at(...path: Path): string;
 }
@@ -52,6 +54,7 @@ export function readIdentity(sources: readonly Source[]): IdentityFile {
   const kinds = new Map<EntryKind, Entry<unknown>[]>();
   let documents = 0;
   for (const source of sources) {
+    const { folder = '.' } = source;
     for (const document of parse(source, problems)) {
       documents += 1;
       const at = (path: Path) => show(source, document.positionOf(path));
@@ -62,7 +65,7 @@ export function readIdentity(sources: readonly Source[]): IdentityFile {
         for (const [index, value] of (document.value as Record<EntryKind, unknown[]>)[kind].entries()) {
           const problem = check(kind, value);
           if (problem) report(problem, [kind, index], at, atKey, problems);
-          else entries.push({ value, at: (...path) => at([kind, index, ...path]) });
+          else entries.push({ value, folder, at: (...path) => at([kind, index, ...path]) });
         }
       }
     }

@@ -1,7 +1,7 @@
 /** The texts that `-f` names: files, all files of a folder, or standard input. */
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CommandError } from '../../../command-error.ts';
 import type { Io } from '../../../io.ts';
 
@@ -9,6 +9,8 @@ export interface Source {
   /** For messages. */
   readonly name: string;
   readonly text: string;
+  /** That paths in the text are relative to. */
+  readonly folder?: string;
 }
 
 /** Of all files together; about 20,000 agents. */
@@ -24,7 +26,8 @@ export async function readSources(io: Pick<Io, 'stdin'>, paths: readonly string[
   for (const name of names) {
     const bytes = await read(io, name, left);
     left -= bytes.length;
-    sources.push({ name: name === '-' ? 'standard input' : name, text: decode(name, bytes) });
+    const text = decode(name, bytes);
+    sources.push(name === '-' ? { name: 'standard input', text } : { name, text, folder: dirname(name) });
   }
   return sources;
 }

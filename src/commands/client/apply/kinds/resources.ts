@@ -26,6 +26,7 @@ export function planResources(planning: Planning): Change[] {
 /** The fields as the API has them: every scope with a description, or null. */
 const resourceFields = (wanted: ResourceEntry) => ({
   ...pick(fields, wanted),
+  ...(wanted.approvers && { approvers: wanted.approvers.map((personId) => personId.toLowerCase()) }),
   scopes: wanted.scopes.map((scope) =>
     typeof scope === 'string'
       ? { name: scope, description: null }
@@ -35,6 +36,9 @@ const resourceFields = (wanted: ResourceEntry) => ({
 
 function planResource(planning: Planning, { value, at }: Entry<ResourceEntry>, owner: Reference): Change[] {
   const { live, references, problems } = planning;
+  const names = new Set(resourceFields(value).scopes.map(({ name }) => name));
+  for (const scope of value.peopleScopes ?? [])
+    if (!names.has(scope)) problems.add(at('peopleScopes'), `${scope} is not a scope of the resource`);
   const found = references.resourceOf(value.identifier);
   if (!found) {
     if (owner.key !== live.caller.organizationId)

@@ -1,24 +1,24 @@
 import { List, Text } from '@mantine/core';
-import type { DelegationChain } from '../../api/generated.ts';
-import { useApi } from '../../api/queries.ts';
-import { AgentName } from '../../components/AgentName.tsx';
-import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import type { DialogProps } from '../../components/FormDialog.tsx';
-import { LoadingState } from '../../components/LoadingState.tsx';
-import { offlineVerificationNote } from '../../components/offline-verification.ts';
-import { useGraphRefresh } from './use-graph.ts';
+import type { DelegationChain } from '../api/generated.ts';
+import { useApi } from '../api/queries.ts';
+import { AgentName } from './AgentName.tsx';
+import { ConfirmDialog } from './ConfirmDialog.tsx';
+import { ErrorState } from './ErrorState.tsx';
+import type { DialogProps } from './FormDialog.tsx';
+import { LoadingState } from './LoadingState.tsx';
+import { offlineVerificationNote } from './offline-verification.ts';
+import { PartyName } from './PartyName.tsx';
 
 interface RevokeDelegationProps extends DialogProps {
   readonly chainId: string;
-  readonly link: Pick<DelegationChain, 'delegatorId' | 'delegateeId'>;
+  readonly link: Pick<DelegationChain, 'delegatorType' | 'delegatorId' | 'delegateeId'>;
+  readonly onDone?: () => void;
 }
 
 const shown = 10;
 
 /** Asks once, and says which delegations end with this one. */
-export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDelegationProps) {
-  const refreshGraph = useGraphRefresh();
+export function RevokeDelegation({ chainId, link, opened, onClose, onDone }: RevokeDelegationProps) {
   const below = useApi(
     'listDelegationDescendants',
     { params: { chainId }, query: { limit: shown } },
@@ -35,11 +35,11 @@ export function RevokeDelegation({ chainId, link, opened, onClose }: RevokeDeleg
       input={{ params: { chainId } }}
       refreshes={['/delegations']}
       doneMessage="Delegation revoked"
-      onDone={refreshGraph}
+      onDone={onDone}
       ready={below.data !== undefined}
     >
       <Text size="sm">
-        From <AgentName agentId={link.delegatorId} link={false} /> to{' '}
+        From <PartyName type={link.delegatorType} id={link.delegatorId} link={false} /> to{' '}
         <AgentName agentId={link.delegateeId} link={false} />.
       </Text>
       <Text size="sm" my="xs">

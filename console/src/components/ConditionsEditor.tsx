@@ -1,21 +1,32 @@
 import { ActionIcon, Autocomplete, Group, Select, Stack, TagsInput, Text } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { Icon } from '../../components/Icon.tsx';
-import { IconButton } from '../../components/IconButton.tsx';
-import type { ConditionValues, PolicyValues } from './policy-values.ts';
-import { type Operator, operatorLabels, operators } from './presets.ts';
-import classes from './Trust.module.css';
+import classes from './ConditionsEditor.module.css';
+import { type ConditionValues, type Operator, operatorLabels, operators } from './conditions.ts';
+import { Icon } from './Icon.tsx';
+import { IconButton } from './IconButton.tsx';
 
-interface ConditionsEditorProps {
-  readonly form: UseFormReturnType<PolicyValues>;
+/** The field of the form. It may have others. */
+interface WithConditions extends Record<string, unknown> {
+  conditions: ConditionValues[];
+}
+
+interface ConditionsEditorProps<Values extends WithConditions> {
+  readonly form: UseFormReturnType<Values>;
   /** Claims of the provider. */
   readonly suggestions: readonly string[];
+  /** Shown without conditions. */
+  readonly none: string;
 }
 
 const maxConditions = 20;
 
 /** The conditions on claims of the token, which all must hold. */
-export function ConditionsEditor({ form, suggestions }: ConditionsEditorProps) {
+export function ConditionsEditor<Values extends WithConditions>({
+  suggestions,
+  none,
+  ...props
+}: ConditionsEditorProps<Values>) {
+  const form = props.form as unknown as UseFormReturnType<WithConditions>;
   const { conditions } = form.values;
   return (
     <fieldset className={classes.condition}>
@@ -23,7 +34,7 @@ export function ConditionsEditor({ form, suggestions }: ConditionsEditorProps) {
       <Stack gap="xs">
         {conditions.length === 0 && (
           <Text size="sm" c="dimmed">
-            None. The subject alone decides.
+            {none}
           </Text>
         )}
         {conditions.map((condition, index) => (
@@ -56,7 +67,9 @@ export function ConditionsEditor({ form, suggestions }: ConditionsEditorProps) {
   );
 }
 
-interface ConditionFieldsProps extends ConditionsEditorProps {
+interface ConditionFieldsProps {
+  readonly form: UseFormReturnType<WithConditions>;
+  readonly suggestions: readonly string[];
   readonly index: number;
   readonly condition: ConditionValues;
 }

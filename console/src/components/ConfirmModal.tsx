@@ -1,0 +1,85 @@
+import { Box, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import { ConfirmButton } from './ConfirmButton.tsx';
+import { ErrorAlert } from './ErrorAlert.tsx';
+import type { DialogProps } from './FormDialog.tsx';
+import { showDone } from './notices.tsx';
+
+export interface ConfirmModalProps extends DialogProps {
+  /** A question: "Decommission this agent?" */
+  readonly title: ReactNode;
+  /** What will end, as sentences or a list. A preview of the server can load in here. */
+  readonly children: ReactNode;
+  /** The button: "Decommission". */
+  readonly confirmLabel: string;
+  /** The message after success. */
+  readonly doneMessage: string;
+  readonly onDone?: (() => void) | undefined;
+  /** False while the preview loads. */
+  readonly ready?: boolean;
+}
+
+interface ActionProps {
+  /** From `useMutation`: the request of the button. */
+  readonly action: {
+    readonly error: Error | null;
+    readonly isPending: boolean;
+    readonly reset: () => void;
+  };
+  readonly send: () => Promise<unknown>;
+  /** Beside the buttons. */
+  readonly aside?: ReactNode;
+}
+
+/** False until the person has pressed a key or a button on this page. */
+const hasActed = (): boolean => navigator.userActivation?.hasBeenActive ?? true;
+
+/**
+ * Asks once before something ends. It opens by an action of the person on this page, never by an address: another page can choose the
+ * address, and knows where the button would be. It closes when the request succeeds, and shows the API's message when it fails.
+ */
+export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
+  const { opened, onClose, title, children, confirmLabel, action, send, aside, ready = true } = props;
+  const isRefused = opened && !hasActed();
+  useEffect(() => {
+    if (isRefused) onClose();
+  }, [isRefused, onClose]);
+  const close = () => {
+    action.reset();
+    onClose();
+  };
+  const confirm = async () => {
+    try {
+      await send();
+    } catch {
+      return; // The dialog shows action.error.
+    }
+    showDone(props.doneMessage);
+    props.onDone?.();
+    close();
+  };
+  return (
+    <Modal opened={opened && !isRefused} onClose={close} title={title}>
+      <Stack>
+        <Text component="div" size="sm">
+          {children}
+        </Text>
+        {action.error && <ErrorAlert error={action.error} />}
+        <Group justify="flex-end">
+          {aside && <Box mr="auto">{aside}</Box>}
+          <Button variant="default" onClick={close} data-autofocus>
+            Cancel
+          </Button>
+          <ConfirmButton
+            color="red.8"
+            onClick={() => void confirm()}
+            loading={action.isPending}
+            disabled={!ready}
+          >
+            {confirmLabel}
+          </ConfirmButton>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,180 @@
+/** Before the consent: the organization, then the provider through which the person signs in. */
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useState } from 'react';
+import { type ApiError, toApiError } from '../../api/api-error.ts';
+import { chooseRequestOrganization, fetchSignInChoice, type SignInChoice } from '../../api/authorization.ts';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { TenantText, visibleText } from '../../components/TenantText.tsx';
+import { requestSignIn } from './addresses.ts';
+import { RequestOver } from './RequestOver.tsx';
+
+/** Decided, expired, of another browser, or no request at all. */
+export const isOver = ({ status, code }: ApiError): boolean =>
+  code === 'AUTHORIZATION_REQUEST_NOT_FOUND' || code === 'AUTHORIZATION_REQUEST_DECIDED' || status === 400;
+
+interface SignInProps {
+  readonly requestId: string;
+  /** Where there is one way to sign in, the browser takes it. */
+  readonly startsByItself: boolean;
+}
+
+export function SignIn({ requestId, startsByItself }: SignInProps) {
+  const [chosen, setChosen] = useState<SignInChoice>();
+  const loaded = useQuery({
+    queryKey: ['requestSignIn', requestId],
+    queryFn: ({ signal }) => fetchSignInChoice(requestId, signal),
+  });
+  const choice = chosen ?? loaded.data;
+  const problem = loaded.error && toApiError(loaded.error);
+  if (problem && isOver(problem)) return <RequestOver />;
+  if (!choice)
+    return problem ? (
+      <ErrorState error={problem} onRetry={() => void loaded.refetch()} />
+    ) : (
+      <LoadingState label="Loading the ways to sign in" rows={3} />
+    );
+  return (
+    <Stack>
+      <Text size="sm" component="div">
+        An application asks for access to <TenantText text={choice.resource.name} />. It calls itself{' '}
+        <TenantText text={choice.client.name} />
+        {choice.client.host !== null && (
+          <>
+            {' '}
+            and comes from <b>{visibleText(choice.client.host)}</b>
+          </>
+        )}
+        . Sign in to see what it asks for.
+      </Text>
+      {choice.organizationNeeded ? (
+        <OrganizationForm requestId={requestId} onChosen={setChosen} />
+      ) : (
+        <Ways choice={choice} startsByItself={startsByItself} />
+      )}
+      {choice.organizationNeeded && choice.instance && (
+        <WayButton address={requestSignIn(requestId)} label="Sign in with the provider of this instance" />
+      )}
+    </Stack>
+  );
+}
+
+interface OrganizationFormProps {
+  readonly requestId: string;
+  readonly onChosen: (choice: SignInChoice) => void;
+}
+
+function OrganizationForm({ requestId, onChosen }: OrganizationFormProps) {
+  const [slug, setSlug] = useState('');
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      onChosen(await chooseRequestOrganization(requestId, slug.trim().toLowerCase()));
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  if (error !== undefined && isOver(toApiError(error)) && toApiError(error).status !== 400)
+    return <RequestOver />;
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack gap="sm">
+        <TextInput
+          label="Short name of your organization"
+          description="Such as acme-corp. Your administrator knows it."
+          required
+          maxLength={64}
+          autoComplete="organization"
+          autoCapitalize="none"
+          spellCheck={false}
+          value={slug}
+          onChange={(event) => setSlug(event.currentTarget.value)}
+        />
+        {error !== undefined && <ErrorAlert error={error} />}
+        <Button type="submit" loading={busy} disabled={slug.trim() === ''}>
+          Continue
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+interface Way {
+  readonly address: string;
+  readonly label: string;
+}
+
+const waysOf = ({ requestId, connections, instance }: SignInChoice): readonly Way[] => [
+  ...connections.map(({ connectionId, name }) => ({
+    address: requestSignIn(requestId, connectionId),
+    label: `Sign in with ${visibleText(name)}`,
+  })),
+  ...(instance
+    ? [{ address: requestSignIn(requestId), label: 'Sign in with the provider of this instance' }]
+    : []),
+];
+
+interface WaysProps {
+  readonly choice: SignInChoice;
+  readonly startsByItself: boolean;
+}
+
+function Ways({ choice, startsByItself }: WaysProps) {
+  const ways = waysOf(choice);
+  const only = ways.length === 1 ? ways[0]?.address : undefined;
+  // Once: a browser that refuses our cookies would otherwise go round in circles.
+  const [goes] = useState(() => startsByItself && only !== undefined && isFirst(choice.requestId));
+  useEffect(() => {
+    if (goes && only !== undefined) location.replace(only);
+  }, [goes, only]);
+  if (ways.length === 0)
+    return (
+      <EmptyState
+        icon="lock"
+        title="Nobody can sign in here"
+        text="This organization has no OpenID provider. Ask its administrator to add a connection."
+      />
+    );
+  return (
+    <Stack gap="sm">
+      {goes && (
+        <Text size="sm" role="status">
+          Going to the sign-in…
+        </Text>
+      )}
+      {ways.map((way) => (
+        <WayButton key={way.address} {...way} />
+      ))}
+    </Stack>
+  );
+}
+
+const WayButton = ({ address, label }: Way) => (
+  <Button component="a" href={address} variant="default" leftSection={<Icon name="account" />} maw="100%">
+    <Group component="span" gap={4} wrap="nowrap" miw={0}>
+      <TenantText text={label} />
+    </Group>
+  </Button>
+);
+
+/** Whether this tab has begun no sign-in for the request yet. */
+function isFirst(requestId: string): boolean {
+  const name = 'countersign-sign-in';
+  try {
+    const before = sessionStorage.getItem(name);
+    sessionStorage.setItem(name, requestId);
+    return before !== requestId;
+  } catch {
+    // A browser without storage asks.
+    return false;
+  }
+}

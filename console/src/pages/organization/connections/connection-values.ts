@@ -1,0 +1,61 @@
+/** The form of a connection, and the requests that it makes. */
+import type { Connection, ConnectionChange, NewConnection } from '../../../api/generated.ts';
+import { type ConditionValues, conditionOf, conditionValuesOf } from '../../../components/conditions.ts';
+
+export interface ConnectionValues extends Record<string, unknown> {
+  name: string;
+  issuer: string;
+  clientId: string;
+  /** Empty: the stored one stays. */
+  clientSecret: string;
+  scopes: string[];
+  conditions: ConditionValues[];
+}
+
+const defaultScopes = ['openid', 'email', 'profile'];
+
+export const valuesOf = (connection: Connection | undefined): ConnectionValues => ({
+  name: connection?.name ?? '',
+  issuer: connection?.issuer ?? '',
+  clientId: connection?.clientId ?? '',
+  clientSecret: '',
+  scopes: [...(connection?.scopes ?? defaultScopes)],
+  conditions: connection?.conditions.map(conditionValuesOf) ?? [],
+});
+
+/** Without the issuer, which cannot be changed. */
+export const changeOf = (values: ConnectionValues): ConnectionChange => ({
+  name: values.name.trim(),
+  clientId: values.clientId.trim(),
+  ...(values.clientSecret !== '' && { clientSecret: values.clientSecret }),
+  scopes: values.scopes,
+  conditions: values.conditions.map(conditionOf),
+});
+
+export const newConnectionOf = (values: ConnectionValues): NewConnection => ({
+  name: values.name.trim(),
+  issuer: values.issuer.trim(),
+  clientId: values.clientId.trim(),
+  clientSecret: values.clientSecret,
+  scopes: values.scopes,
+  conditions: values.conditions.map(conditionOf),
+});
+
+/** A new connection needs its secret. */
+export const problemsOf =
+  (isNew: boolean) =>
+  (values: ConnectionValues): Partial<Record<keyof ConnectionValues, string>> => ({
+    ...(values.name.trim() === '' && { name: 'Give it a name: people see it on the sign-in button.' }),
+    ...(values.issuer.trim() === '' && { issuer: 'Enter the issuer of the provider.' }),
+    ...(values.clientId.trim() === '' && { clientId: 'Enter the client id that the provider gave.' }),
+    ...(isNew &&
+      values.clientSecret === '' && { clientSecret: 'Enter the client secret that the provider gave.' }),
+    ...(!values.scopes.includes('openid') && { scopes: 'openid must be one of them.' }),
+  });
+
+/** The same for every connection of the instance. */
+export const redirectUri = (origin: string): string => `${origin}/console/api/oidc/callback`;
+
+/** Where people sign in to the console through the connection. */
+export const signInAddress = (origin: string, connectionId: string): string =>
+  `${origin}/console/api/oidc/start?${new URLSearchParams({ connectionId })}`;
