@@ -20,8 +20,8 @@ const callers = agentsPerOrganization;
 const perKind = 2_500 * (7 + rounds * (seconds + 1));
 const verifier = 'v'.repeat(43);
 const redirectUri = 'https://app.example/callback';
-const codeCeiling = 2.5;
-const refreshCeiling = 2.5;
+/** Each has a transaction of its own with two dozen statements; the requests of the baseline share theirs. */
+const ceiling = 12;
 
 /** Written by SQL too. As long as a real one. */
 const secretNumber = (prefix: string, index: number): string =>
@@ -121,8 +121,8 @@ export const people = ({ databaseUrl, postgresPid, log }: BenchContext): Promise
       );
       const metric = (name: string) => `CPU time, server and PostgreSQL, ${name} ÷ client_credentials`;
       return [
-        cpuRatioRow(metric('code exchange'), code, codeCeiling),
-        cpuRatioRow(metric('refresh'), refresh, refreshCeiling),
+        cpuRatioRow(metric('code exchange'), code, ceiling),
+        cpuRatioRow(metric('refresh'), refresh, ceiling),
       ];
     });
   });

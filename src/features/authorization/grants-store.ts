@@ -1,6 +1,6 @@
 /** Writes `authorization_codes` and `refresh_tokens`; reads which client their agent is. */
 import type { Queryable } from '../../kernel/data/db.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
 
 /** What a code or a refresh token stands for. */
 interface Granted {
@@ -52,15 +52,17 @@ export async function insertCode(
 export const lockCode = (tx: Queryable, codeHash: Buffer): Promise<StoredCode | undefined> =>
   tx.maybe(
     'authorization.lockCode',
-    sql`select ${locked}, g.redirect_uri as "redirectUri", g.redirect_uri_named as "redirectUriNamed",
+    prepared(sql`select ${locked}, g.redirect_uri as "redirectUri", g.redirect_uri_named as "redirectUriNamed",
           g.code_challenge as "codeChallenge", g.expires_at as "expiresAt"
-        from authorization_codes g join agents a using (agent_id) where g.code_hash = ${codeHash} for update of g`,
+        from authorization_codes g join agents a using (agent_id) where g.code_hash = ${codeHash} for update of g`),
   );
 
 export async function markCodeUsed(tx: Queryable, codeHash: Buffer, now: Date): Promise<void> {
   await tx.run(
     'authorization.useCode',
-    sql`update authorization_codes set used_at = ${now} where code_hash = ${codeHash} and used_at is null`,
+    prepared(
+      sql`update authorization_codes set used_at = ${now} where code_hash = ${codeHash} and used_at is null`,
+    ),
   );
 }
 
@@ -72,16 +74,16 @@ export async function insertRefreshToken(
 ): Promise<void> {
   await tx.run(
     'authorization.insertRefreshToken',
-    sql`insert into refresh_tokens (token_hash, chain_id, agent_id, resource, scopes, created_at)
-        values (${tokenHash}, ${chainId}, ${agentId}, ${resource}, ${scopes}, ${now})`,
+    prepared(sql`insert into refresh_tokens (token_hash, chain_id, agent_id, resource, scopes, created_at)
+        values (${tokenHash}, ${chainId}, ${agentId}, ${resource}, ${scopes}, ${now})`),
   );
 }
 
 export const lockRefreshToken = (tx: Queryable, tokenHash: Buffer): Promise<StoredRefreshToken | undefined> =>
   tx.maybe(
     'authorization.lockRefreshToken',
-    sql`select ${locked}, g.successor
-        from refresh_tokens g join agents a using (agent_id) where g.token_hash = ${tokenHash} for update of g`,
+    prepared(sql`select ${locked}, g.successor
+        from refresh_tokens g join agents a using (agent_id) where g.token_hash = ${tokenHash} for update of g`),
   );
 
 export async function markRefreshTokenUsed(
@@ -92,7 +94,9 @@ export async function markRefreshTokenUsed(
 ): Promise<void> {
   await tx.run(
     'authorization.useRefreshToken',
-    sql`update refresh_tokens set used_at = ${now}, successor = ${successor} where token_hash = ${tokenHash}`,
+    prepared(
+      sql`update refresh_tokens set used_at = ${now}, successor = ${successor} where token_hash = ${tokenHash}`,
+    ),
   );
 }
 
@@ -110,13 +114,17 @@ const owner = sql`g.chain_id as "chainId", a.agent_id as "agentId", a.client_uri
 export const findOwnerOfCode = (db: Queryable, codeHash: Buffer): Promise<Owner | undefined> =>
   db.maybe(
     'authorization.ownerOfCode',
-    sql`select ${owner} from authorization_codes g join agents a using (agent_id) where g.code_hash = ${codeHash}`,
+    prepared(
+      sql`select ${owner} from authorization_codes g join agents a using (agent_id) where g.code_hash = ${codeHash}`,
+    ),
   );
 
 export const findOwnerOfRefreshToken = (db: Queryable, tokenHash: Buffer): Promise<Owner | undefined> =>
   db.maybe(
     'authorization.ownerOfRefreshToken',
-    sql`select ${owner} from refresh_tokens g join agents a using (agent_id) where g.token_hash = ${tokenHash}`,
+    prepared(
+      sql`select ${owner} from refresh_tokens g join agents a using (agent_id) where g.token_hash = ${tokenHash}`,
+    ),
   );
 
 /** Whether a client id is that of a registered public client. */

@@ -38,8 +38,8 @@ export async function insertLink(tx: Queryable, link: Link): Promise<void> {
 export async function findChain(db: Queryable, chainId: string): Promise<Chain | undefined> {
   const links = await db.many<Link>(
     'delegations.findChain',
-    sql`select ${columns} from delegations
-        where chain_id = any((select path from delegations where chain_id = ${chainId})::uuid[]) order by depth`,
+    prepared(sql`select ${columns} from delegations
+        where chain_id = any((select path from delegations where chain_id = ${chainId})::uuid[]) order by depth`),
   );
   return links.length > 0 ? (links as unknown as Chain) : undefined;
 }
@@ -74,8 +74,10 @@ export async function lockTree(tx: Queryable, rootChainId: string, mode: LockMod
   await lockRows(tx, 'delegationTree', [rootChainId], mode);
   await tx.run(
     `delegations.lock.${mode}`,
-    sql`select from delegations where chain_id = ${rootChainId}
+    prepared(
+      sql`select from delegations where chain_id = ${rootChainId}
         ${mode === 'exclusive' ? sql`for no key update` : sql`for share`}`,
+    ),
   );
 }
 

@@ -79,14 +79,14 @@ export async function findPersonGrants(
   if (queries.length === 0) return [];
   const rows = await db.many<GrantRow | { resourceId: null }>(
     'resources.findPersonGrants',
-    sql`select ${columnsWith(lentByPerson)}
+    prepared(sql`select ${columnsWith(lentByPerson)}
         from unnest(${queries.map(({ personId }) => personId)}::uuid[],
                     ${queries.map(({ identifier }) => identifier)}::text[])
             with ordinality as wanted (person_id, identifier, position)
           left join people p using (person_id)
           left join ${resourceOf(sql`wanted.identifier`, sql`p.organization_id`)}
           ${shareWithPerson}
-        order by wanted.position`,
+        order by wanted.position`),
   );
   return rows.map((row) => (row.resourceId === null ? undefined : toGrant(row)));
 }
