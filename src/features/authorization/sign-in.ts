@@ -68,8 +68,9 @@ export function createRequestSignIn(
   const mayLend = async (request: AuthorizationRequest, id: string) => {
     const { resource } = request;
     const client = await flow.clientOf(request);
-    if (client.kind === 'registered' && client.organizationId !== id) return false;
-    if (resource === issuer) return (await connections.haveConnections(db, [id])).has(id);
+    const isRegistered = client.kind === 'registered';
+    if (isRegistered && client.organizationId !== id) return false;
+    if (resource === issuer) return isRegistered || (await connections.haveConnections(db, [id])).has(id);
     return (await findLendingTarget(db, resource, id))?.organizationIds.includes(id) ?? false;
   };
 
