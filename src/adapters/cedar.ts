@@ -18,7 +18,7 @@ let engines = 0;
 const maxCachedDecisions = 10_000;
 
 /** SHA-256 of the shipped schema and policies, which cedar.test.ts validates. */
-export const shippedPolicies = '943fbfc3e0a3c67012ea13fbd32bfce0657c708807581c77938f59a2cffbea2e';
+export const shippedPolicies = 'ed06f002017bf878ca04b9c940a817a50600ccb1cf0aca6e4e34f5891ff2f01a';
 
 type Cedar = typeof import('@cedar-policy/cedar-wasm/nodejs');
 
