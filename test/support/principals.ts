@@ -307,7 +307,11 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       [randomUUID(), secret, agentId, organizationId, personId],
     );
     const redirectUri = 'https://app.example/callback';
-    const client = newAgent({ organization_id: organizationId, redirectUris: [redirectUri] });
+    const client = newAgent({
+      organization_id: organizationId,
+      redirectUris: [redirectUri],
+      allowedScopes: [],
+    });
     const { agentId: requestClientId } = await asOperator('POST', '/agents', client);
     const { issuer } = (await t.call('GET', '/.well-known/oauth-authorization-server')).json;
     const parameters = new URLSearchParams({

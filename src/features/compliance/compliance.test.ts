@@ -37,8 +37,14 @@ async function makeHome(agents: number) {
   const { organizationId } = await makeTarget();
   const caller = await agentIn(organizationId, ['agents:read', 'audit:read']);
   const more = await Promise.all(Array.from({ length: agents }, () => agentIn(organizationId, [])));
-  // The target has two agents of its own.
-  return { organizationId, ...caller, agentIds: more.map(({ agentId }) => agentId), living: agents + 4 };
+  // The target has agents of its own.
+  const [counts] = await t.sql<{ living: number }>(
+    "select count(*)::int as living from agents where organization_id = $1 and status <> 'decommissioned'",
+    [organizationId],
+  );
+  const living = counts?.living ?? 0;
+  assert.ok(living > agents + 1);
+  return { organizationId, ...caller, agentIds: more.map(({ agentId }) => agentId), living };
 }
 const nextReport = () => t.clock.advance(301_000);
 const nextControls = () => t.clock.advance(61_000);
