@@ -20,7 +20,7 @@ create table connections (
 );
 create index connections_by_organization on connections (organization_id, created_at desc, connection_id desc);
 
--- An invitation by e-mail has no issuer and subject until somebody with that verified address signs in through its connection. A member
+-- An invitation by e-mail has no issuer and subject until a person with that verified address signs in through its connection. A member
 -- acts through no agent.
 alter table people
   alter column issuer drop not null,

@@ -199,7 +199,7 @@ browserTest(
       .getByRole('button', { name: /^Suspend/ })
       .click();
     await dialog(page)
-      .getByText(/acts for nobody of the organization any more/)
+      .getByText(/acts for no person of the organization any more/)
       .waitFor();
     await dialog(page).getByRole('button', { name: 'Suspend client' }).click();
     await row(page, 'receiver.test').getByText('suspended').waitFor();
@@ -309,7 +309,9 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   const application = page.getByRole('region', { name: 'The application' });
   await application.getByText('receiver.test', { exact: true }).waitFor();
   await application.getByText('app.example', { exact: true }).waitFor();
-  await application.getByText(/no administrator of your organization has registered it/).waitFor();
+  await application
+    .getByText(/no administrator of your organization\. An application can give itself any name/)
+    .waitFor();
   await application.getByText(resource.identifier).waitFor();
   await application.getByText(shownName).first().waitFor();
   assert.equal(await page.locator('img').count(), 0);
@@ -495,7 +497,7 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   assert.equal(starts.splice(0).length, 1);
   signIn = { json: choice };
   await open();
-  await page.getByRole('heading', { name: 'Nobody can sign in here' }).waitFor();
+  await page.getByRole('heading', { name: 'There is no way to sign in here' }).waitFor();
 
   // Another person, without a sign-in that begins by itself.
   asked = { json: question };
@@ -506,7 +508,7 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await page.getByRole('checkbox', { name: '</label><b>Read</b> ␣' }).waitFor();
   await assertAccessible(page, { whole: true });
   await assertNoSidewaysScroll(page);
-  await page.getByRole('button', { name: 'Sign in as somebody else' }).click();
+  await page.getByRole('button', { name: 'Sign in as another person' }).click();
   await page.getByRole('link', { name: 'Sign in with Staff' }).waitFor();
   assert.deepEqual(starts, []);
 
@@ -544,7 +546,7 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await open();
   await page.getByText('Another organization.').waitFor();
   assert.equal(await page.getByRole('link').count(), 0);
-  await page.getByRole('button', { name: 'Sign in as somebody else' }).waitFor();
+  await page.getByRole('button', { name: 'Sign in as another person' }).waitFor();
   asked = error(404, 'AUTHORIZATION_REQUEST_NOT_FOUND', 'Not found.');
   await open();
   await page.getByRole('heading', { name: 'This request is over' }).waitFor();
@@ -555,7 +557,7 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await page.getByRole('button', { name: 'Try again' }).click();
   await allowButton(page).waitFor();
 
-  // Somebody else has signed in in another tab: the page follows, and nothing of the choice stays.
+  // Another person has signed in in another tab: the page follows, and nothing of the choice stays.
   await page.getByRole('checkbox', { name: /^It may pass this on/ }).check();
   asked = { json: { ...question, person: { ...question.person, personId: randomUUID(), name: 'Grace' } } };
   await page.evaluate("dispatchEvent(new Event('focus'))");

@@ -267,7 +267,7 @@ describe('people', () => {
     assert.equal(gone.code, 0, gone.output);
   });
 
-  it('1 with the position of an entry that names nobody, several people, or something that cannot be', async () => {
+  it('1 with the position of an entry that matches no person, several people, or something that cannot be', async () => {
     const { path, connection, invite, apply } = await newOrganization('puzzled');
     const connectionId = await connection();
     await connection('Twice');
@@ -276,7 +276,7 @@ describe('people', () => {
     for (const [entry, expected] of [
       [
         `{issuer: ${issuer}, subject: "1", role: member}`,
-        /:3:5: organization .* has no such person; a file lets nobody in/,
+        /:3:5: organization .* has no such person; a file invites no people/,
       ],
       ['{email: ada@acme.example, role: member}', /:3:5: a person needs id, or issuer and subject, or email/],
       [

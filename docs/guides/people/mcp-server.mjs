@@ -16,7 +16,7 @@ const verifier = createVerifier({
   issuer: ISSUER,
   audience: AUDIENCE,
   organizationId: ORGANIZATION_ID,
-  // Somebody must have agreed: a token of an agent that acts for itself is refused.
+  // A person must have agreed: a token of an agent that acts for itself is refused.
   subjects: 'people',
   revocation: 'none',
 });

@@ -64,7 +64,7 @@ export function createRequestSignIn(
     };
   };
 
-  /** For our own API an organization without connections has nobody who could sign in here by its name. */
+  /** For our own API an organization without connections has no person who could sign in here by its name. */
   const mayLend = async (request: AuthorizationRequest, id: string) => {
     const { resource } = request;
     const client = await flow.clientOf(request);

@@ -19,5 +19,5 @@ export function addressProblem(address: string): string | undefined {
     : undefined;
 }
 
-/** The host of a valid address, without its port: the one fact about a client that nobody can invent. */
+/** The host of a valid address, without its port: the one fact about a client that a client cannot invent. */
 export const hostOf = (address: string): string => new URL(address).hostname.replace(/\.$/, '');

@@ -26,7 +26,7 @@ export const connectionRoutes = (connections: ConnectionService): RouteEntry[] =
     id: 'createConnection',
     summary: 'Let the people of an OpenID provider sign in to the organization',
     description:
-      'Register `BASE_URL/console/api/oidc/callback` as the redirect URI at the provider. Somebody who signs in, meets the conditions and was not invited becomes a `member`. The provider is first contacted by a sign-in.',
+      'Register `BASE_URL/console/api/oidc/callback` as the redirect URI at the provider. A person who signs in, meets the conditions and was not invited becomes a `member`. The provider is first contacted by a sign-in.',
     tag,
     method: 'POST',
     url,

@@ -1,7 +1,7 @@
 /**
  * Who signs in through a connection: the person of this issuer and subject; otherwise the invitation that waits for this verified e-mail,
  * which then belongs to the issuer and subject; otherwise a new member. The organization is locked, so neither connection nor people change
- * meanwhile, and of two first sign-ins at the same moment one creates the person.
+ * until the commit, and of two first sign-ins at the same moment one creates the person.
  */
 
 import type { EventType } from '../../contract/events.ts';

@@ -16,7 +16,7 @@ export const verifiedEmail = ({ email, email_verified: verified }: Claims): stri
 export const claimedName = ({ name }: Claims): string | undefined =>
   typeof name === 'string' ? cleanName(name) : undefined;
 
-/** For somebody without a name: the part of the e-mail before the `@`, because the audit log has names and no e-mails. */
+/** For a person without a name: the part of the e-mail before the `@`, because the audit log has names and no e-mails. */
 export const nameOfNewcomer = (claims: Claims, subject: string): string =>
   claimedName(claims) ?? cleanName(verifiedEmail(claims)?.replace(/@[^@]*$/, '') ?? subject) ?? 'Unnamed';
 

@@ -25,7 +25,7 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
     id: 'invitePerson',
     summary: 'Invite a person to sign in to the console through an OpenID provider',
     description:
-      'The provider identifies the person by `issuer` and `subject`. An invitation with `email` and `connectionId` instead waits until somebody with that address, verified by the provider, signs in through that connection; from then on issuer and subject identify the person. The person acts through the agent: as `admin` with its scopes and the role admin, as `viewer` with its `:read` scopes only; a `member` through none. The caller must be able to give that agent a credential.',
+      'The provider identifies the person by `issuer` and `subject`. An invitation with `email` and `connectionId` instead waits until a person with that address, verified by the provider, signs in through that connection; from then on issuer and subject identify the person. The person acts through the agent: as `admin` with its scopes and the role admin, as `viewer` with its `:read` scopes only; a `member` through none. The caller must be able to give that agent a credential.',
     tag,
     method: 'POST',
     url: '/organizations/:orgId/people',

@@ -64,7 +64,7 @@ export const findByIdentity = (
         where issuer = ${issuer} and subject = ${subject} and organization_id = ${organizationId}`,
   );
 
-/** The invitation by e-mail that waits for somebody with this address. */
+/** The invitation by e-mail that waits for a person with this address. */
 export const findWaiting = (
   db: Queryable,
   connectionId: string,
@@ -76,7 +76,7 @@ export const findWaiting = (
         where connection_id = ${connectionId} and lower(email) = lower(${email}) and issuer is null`,
   );
 
-/** Whether somebody with this address has signed in through the connection, or is invited to. */
+/** Whether a person with this address has signed in through the connection, or is invited to. */
 export async function hasEmail(db: Queryable, connectionId: string, email: string): Promise<boolean> {
   const { found } = await db.one<{ found: boolean }>(
     'people.hasEmail',

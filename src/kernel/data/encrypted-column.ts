@@ -1,6 +1,6 @@
 /**
  * A column of texts that the vault encrypts, for the rotation of the encryption key. The feature that owns the table provides it.
- * `updated_at` stays: nobody sees a change.
+ * `updated_at` stays: readers see no change.
  */
 import type { Queryable } from './db.ts';
 import { raw, sql } from './sql.ts';

@@ -1,5 +1,5 @@
 /**
- * The consent page. It has no session of its own: an answer of the server says who is signed in, or that nobody is. Everything that a client
+ * The consent page. It has no session of its own: an answer of the server says who is signed in, or that no person is. Everything that a client
  * says about itself is text beside a label of ours.
  */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
@@ -29,7 +29,7 @@ export function AuthorizePage({ requestId }: { readonly requestId: string }) {
     queryFn: ({ signal }) => fetchQuestion(requestId, signal),
     enabled: !isSwitching,
   });
-  // Another tab may have signed in somebody else.
+  // Another tab may have signed in another person.
   useWindowEvent('focus', () => {
     if (!isSwitching) void question.refetch();
   });

@@ -128,7 +128,7 @@ function ClientFacts({ question: { client, resource } }: Pick<ConsentFormProps, 
           ),
           'Registered by': registered
             ? 'an administrator of your organization'
-            : 'nobody: no administrator of your organization has registered it. Anybody can choose any name.',
+            : 'no administrator of your organization. An application can give itself any name.',
           'Access to': (
             <Stack gap={0}>
               <TenantText text={resource.name} />

@@ -145,7 +145,7 @@ function Ways({ choice, startsByItself }: WaysProps) {
     return (
       <EmptyState
         icon="lock"
-        title="Nobody can sign in here"
+        title="There is no way to sign in here"
         text="This organization has no OpenID provider. Ask its administrator to add a connection."
       />
     );

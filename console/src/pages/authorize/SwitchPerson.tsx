@@ -15,7 +15,7 @@ export function SwitchPerson({ onSwitch }: { readonly onSwitch: () => Promise<vo
           onSwitch().catch(setError);
         }}
       >
-        Sign in as somebody else
+        Sign in as another person
       </Button>
       {error !== undefined && (
         <Text size="sm" c="var(--mantine-color-error)" role="alert">

@@ -134,7 +134,7 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
   };
 }
 
-/** Of the organizations whose people the client may manage. People are left out: a file lets nobody in. */
+/** Of the organizations whose people the client may manage. People are left out: a file invites no people. */
 function connectionsOf(
   { connections, clientPolicies }: LiveState,
   owner: (organizationId: string) => object,

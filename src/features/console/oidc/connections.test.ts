@@ -83,7 +83,7 @@ const eventsOf = (organizationId: string, actions: string[]) =>
   );
 
 describe('signing in through a connection', () => {
-  it('302 to its provider with its scopes; somebody new becomes a member with a session, and stays the same person', async () => {
+  it('302 to its provider with its scopes; a new person becomes a member with a session, and stays the same person', async () => {
     const connection = await connect();
     const { organizationId, connectionId } = connection;
     const login = account({ ...verified('Ada@Example.com'), name: ' Ada \u202e Lovelace\n' });
@@ -145,7 +145,7 @@ describe('signing in through a connection', () => {
     assert.equal((await eventsOf(connection.organizationId, ['person.created'])).length, 1);
   });
 
-  it('names somebody without a name by the e-mail or the subject', async () => {
+  it('names a person without a name by the e-mail or the subject', async () => {
     const connection = await connect();
     const [first, second] = [account(verified('grace@example.com')), account({ name: '\u200b' })];
     for (const login of [first, second]) await signedIn(connection, login);
@@ -387,7 +387,7 @@ describe('an invitation by e-mail', () => {
     return { connection, agentId, person };
   }
 
-  it('waits for somebody with the verified address, and belongs to the subject from then on', async () => {
+  it('waits for a person with the verified address, and belongs to the subject from then on', async () => {
     const { connection, agentId, person } = await invite('Ada@Example.com');
     const { connectionId, organizationId } = connection;
     assert.deepEqual(
@@ -557,7 +557,7 @@ describe('the test of a connection', () => {
     );
     assert.equal((await peopleOf(organizationId)).length, 1);
     assert.equal((await sessionOf(browser)).json.person.name, 'Boss');
-    // Nobody sees it without the session of the administrator, or in another session.
+    // It is not shown without the session of the administrator, or in another session.
     const [cookie] = browser.cookies(baseUrl).filter(({ name }) => name.endsWith('sign-in'));
     const otherBrowser = newBrowser();
     const unseen = await otherBrowser.request('/console/api/connection-tests/latest', {

@@ -24,7 +24,7 @@ export function ClientPolicySection({ organizationId, opened, onOpen }: ClientPo
   return (
     <Section
       title="Client policy"
-      description="For applications that nobody has registered here: they describe themselves in a document on the web. What people have allowed before stays: suspend the client to end it."
+      description="For applications that no administrator has registered here: they describe themselves in a document on the web. What people have allowed before stays: suspend the client to end it."
       actions={
         <>
           <CopyAsCurl operation="getClientPolicy" input={input} />

@@ -108,7 +108,7 @@ function Clients({ organizationId }: { readonly organizationId: string }) {
         empty={{
           icon: 'agents',
           title: 'No clients yet',
-          text: 'An application that describes itself in a document on the web becomes an agent when somebody of the organization first lets it act for them. Applications that you register yourself are on the page Agents.',
+          text: 'An application that describes itself in a document on the web becomes an agent when a person of the organization first lets it act for them. Applications that you register yourself are on the page Agents.',
         }}
       />
       <ConfirmDialog
@@ -123,9 +123,9 @@ function Clients({ organizationId }: { readonly organizationId: string }) {
       >
         <Stack gap="xs">
           <Text size="sm" component="div">
-            The client of <TenantText text={suspended?.owner} /> acts for nobody of the organization any more.
-            What people have allowed it ends for good, with all that it passed on; they have to be asked again
-            after an activation.
+            The client of <TenantText text={suspended?.owner} /> acts for no person of the organization any
+            more. What people have allowed it ends for good, with all that it passed on; they have to be asked
+            again after an activation.
           </Text>
           <Text size="sm">Its access tokens end at once for introspection. {offlineVerificationNote()}</Text>
         </Stack>

@@ -123,8 +123,8 @@ function Actions({ connection, onGone }: ActionsProps) {
         <CopyAsCurl operation="getConnection" input={{ params }} />
       </Group>
       <Text size="sm" c="dimmed">
-        The test signs you in at the provider, and shows the claims and which conditions hold. It creates
-        nobody and changes nothing.
+        The test signs you in at the provider, and shows the claims and which conditions hold. It creates no
+        person and changes nothing.
       </Text>
       <ConnectionDialog
         key={edited.updatedAt}
@@ -177,7 +177,7 @@ const Ends = ({ name, until, children }: EndsProps) => (
     At once:
     <List size="sm" mt="xs" spacing={4}>
       <List.Item>
-        Nobody signs in through <TenantText text={name} />
+        No person signs in through <TenantText text={name} />
         {until}, and the sessions that began through it end.
       </List.Item>
       {children}

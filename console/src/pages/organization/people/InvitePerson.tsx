@@ -43,7 +43,7 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
             <>
               <TextInput
                 label="E-mail"
-                description="The invitation waits until somebody with this address, verified by the provider, signs in through the connection."
+                description="The invitation waits until a person with this address, verified by the provider, signs in through the connection."
                 type="email"
                 required
                 maxLength={254}

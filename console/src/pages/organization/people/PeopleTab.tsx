@@ -179,7 +179,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           </>
         )}
         {removed?.connectionId &&
-          ' Somebody who signs in through the connection again becomes a new member: suspend the person instead to prevent it.'}
+          ' A person who signs in through the connection again becomes a new member: suspend the person instead to prevent it.'}
         {removed && removed.personId === own?.personId && ' This is you: you will be signed out.'}
       </ConfirmDialog>
     </>

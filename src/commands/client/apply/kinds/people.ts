@@ -1,5 +1,5 @@
 /**
- * The roles of people. A file lets nobody in: it concerns people who were invited or have signed in. Only an entry of its own removes a
+ * The roles of people. A file invites no people: it concerns people who were invited or have signed in. Only an entry of its own removes a
  * person.
  */
 import type { ApplyApi } from '../api.ts';
@@ -81,7 +81,7 @@ function findPerson(
   else if (found.length === 0 && value.status !== 'removed')
     problems.add(
       at(),
-      `organization ${owner.label} has no such person; a file lets nobody in: use \`countersign people invite\`, or let the person sign in first`,
+      `organization ${owner.label} has no such person; a file invites no people: use \`countersign people invite\`, or let the person sign in first`,
     );
   return found.length === 1 ? found[0] : undefined;
 }
@@ -185,7 +185,7 @@ function agentOf(
   const agent = references.agent(value.agent, at('agent'));
   if (!agent) return 'problem';
   if (ended.has(references.ids.agents.get(agent.key) ?? '')) {
-    problems.add(at('agent'), `${agent.label} is decommissioned, or will be; nobody can act through it`);
+    problems.add(at('agent'), `${agent.label} is decommissioned, or will be; no person can act through it`);
     return 'problem';
   }
   return agent;
