@@ -116,6 +116,15 @@ const addedErrors = {
       'There is no such request in this browser, or its ten minutes are over: begin again in the application.',
   },
   AUTHORIZATION_REQUEST_DECIDED: { status: 409, message: 'This request was decided already.' },
+  APPROVAL_NOT_FOUND: {
+    status: 404,
+    message: 'There is no approval with this id, or it is not addressed to you.',
+  },
+  APPROVAL_NOT_PENDING: { status: 409, message: 'This approval was decided, canceled or has lapsed.' },
+  APPROVAL_LIMIT_EXCEEDED: {
+    status: 429,
+    message: 'Too many requests for approval are open: wait until some are decided, or cancel some.',
+  },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
     message: 'A request with this Idempotency-Key was answered already, and its answer cannot be repeated.',
@@ -167,7 +176,7 @@ export type ErrorCode = keyof typeof specErrors | keyof typeof addedErrors | key
 
 /**
  * `error` values at the token endpoints. The first three are the spec's, for client_credentials;
- * the others are RFC 6749 and RFC 8693 names for the grants we add.
+ * the others are those of RFC 6749, RFC 8693, RFC 9396 and CIBA for the grants we add.
  */
 export const tokenErrors = {
   unsupported_grant_type: 400,
@@ -177,6 +186,13 @@ export const tokenErrors = {
   invalid_grant: 400,
   invalid_scope: 400,
   invalid_target: 400,
+  invalid_authorization_details: 400,
+  authorization_pending: 400,
+  slow_down: 400,
+  access_denied: 400,
+  expired_token: 400,
+  unknown_user_id: 400,
+  invalid_binding_message: 400,
 } as const;
 
 export type TokenErrorCode = keyof typeof tokenErrors;

@@ -41,6 +41,11 @@ export const webhookEvents = [
   'consent.granted',
   'consent.denied',
   'consent.revoked',
+  'approval.requested',
+  'approval.approved',
+  'approval.denied',
+  'approval.expired',
+  'approval.canceled',
   'session.created',
   'session.ended',
   'session.refused',
@@ -74,6 +79,9 @@ export const auditOnlyEvents = [
   'person.updated',
   'person.declined',
   'client_policy.updated',
+  'approval_policy.updated',
+  // One of the two people who have to approve has approved.
+  'approval.supported',
   'authentication.refused',
   'session.code_created',
   'refusals.suppressed',
@@ -153,7 +161,22 @@ const ofMember = ['memberId', 'role', 'previousRole'];
 const ofPerson = ['personId', 'role', 'status', 'connectionId', 'changed'];
 const ofConnection = ['connectionId', 'name', 'issuer', 'status', 'changed'];
 const ofClient = ['clientUri', 'host', 'status'];
-const ofConsent = ['personId', 'chainId', 'resource', 'scopes', 'origin', 'expiresAt', 'reason'];
+const ofConsent = [
+  ...['personId', 'chainId', 'resource', 'scopes', 'authorizationDetails'],
+  ...['origin', 'expiresAt', 'reason'],
+];
+const ofApproval = [
+  ...[
+    'approvalId',
+    'resource',
+    'scopes',
+    'authorizationDetails',
+    'bindingMessage',
+    'requestedFor',
+    'personId',
+  ],
+  ...['accessExpiresIn', 'status', 'decidedBy', 'chainId', 'expiresAt', 'url', 'reason'],
+];
 const ofSession = ['sessionId', 'method', 'scopes', 'expiresAt', 'reason'];
 const ofRefusal = ['reason', 'method', 'operation', 'action', 'policyId', 'audience'];
 const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
@@ -200,6 +223,11 @@ export const webhookEventFields: Readonly<Record<WebhookEvent, readonly string[]
   'consent.granted': ofConsent,
   'consent.denied': ofConsent,
   'consent.revoked': ofConsent,
+  'approval.requested': ofApproval,
+  'approval.approved': ofApproval,
+  'approval.denied': ofApproval,
+  'approval.expired': ofApproval,
+  'approval.canceled': ofApproval,
   'session.created': ofSession,
   'session.ended': ofSession,
   'session.refused': ofRefusal,

@@ -92,6 +92,29 @@ export const limits = {
   approversPerResource: 50,
   redirectUrisPerAgent: 20,
   consent: { minSeconds: 60, defaultSeconds: 2_592_000, maxSeconds: 7_776_000 },
+  approval: {
+    /** Until the request lapses. */
+    minExpirySeconds: 30,
+    defaultExpirySeconds: 600,
+    maxExpirySeconds: 86_400,
+    minAccessSeconds: 60,
+    defaultAccessSeconds: 3_600,
+    maxAccessSeconds: 86_400,
+    maxMessageLength: 200,
+    openPerAgent: 20,
+    openPerOrganization: 200,
+    pollSeconds: 5,
+    /** Resources for which an organization wants two people. */
+    maxRequireTwo: 100,
+  },
+  authorizationDetails: {
+    maxItems: 10,
+    maxBytes: 4_096,
+    typesPerResource: 20,
+    maxTypeLength: 64,
+    maxSchemaBytes: 8_192,
+    maxSchemaDepth: 5,
+  },
   /** From a request at the authorization endpoint to the decision. */
   authorizationRequestSeconds: 600,
   authorizationCodeSeconds: 60,

@@ -5,6 +5,7 @@ export const tags: Readonly<Record<string, string>> = {
   Credentials: 'Client secrets of agents: generate, rotate and revoke them.',
   Resources: 'Your own APIs, their scopes, and the agents that may hold them.',
   Delegation: 'Let an agent act for another one, for a limited time and with fewer scopes.',
+  Approvals: 'Ask a person before an action, and see what was decided.',
   'Workload identity': 'Trust tokens of other issuers, so that a workload gets tokens without a secret.',
   Organizations: 'Tenants, their limits and their members.',
   Audit: 'The audit log of the organization, and proof that it is complete.',

@@ -151,6 +151,7 @@ export function createConsentService(
           expiresIn: decision.expiresIn ?? limits.consent.defaultSeconds,
           allowRedelegation: decision.allowRedelegation ?? false,
           origin: 'consent',
+          authorizationDetails: null,
         });
         return await flow.answerWithCode(tx, request, { chainId, agentId, scopes });
       } catch (error) {

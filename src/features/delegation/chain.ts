@@ -1,4 +1,5 @@
 /** A chain of delegations: its links, root first. A chain is named by its last link. */
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { DelegationChain } from './schema.ts';
 
@@ -24,6 +25,8 @@ export interface Link {
   readonly expiresAt: string;
   readonly revokedAt: string | null;
   readonly origin: DelegationChain['origin'];
+  /** What exactly the person allowed (RFC 9396); null: the scopes alone say it. Links below have the same. */
+  readonly authorizationDetails: AuthorizationDetails | null;
   /** The trust policy of the workload that made the link, which ends with it. */
   readonly trustPolicyId: string | null;
 }
@@ -92,6 +95,7 @@ export const eventSubject = (link: Link) => {
       purpose,
       allowRedelegation,
       expiresAt,
+      ...(link.authorizationDetails && { authorizationDetails: link.authorizationDetails }),
       ...(link.subjectType === 'person' && personOf(link)),
     },
   };

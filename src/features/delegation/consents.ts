@@ -1,5 +1,6 @@
 /** Consents: chains that begin with a person. */
 
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
@@ -32,6 +33,8 @@ interface NewConsent {
   readonly expiresIn: number;
   readonly allowRedelegation: boolean;
   readonly origin: Exclude<DelegationChain['origin'], 'api'>;
+  /** Without them, `scopes` are not empty. */
+  readonly authorizationDetails: AuthorizationDetails | null;
 }
 
 export interface Consents {
@@ -42,7 +45,7 @@ export interface Consents {
    * not lend now; FORBIDDEN for a person who is not active; AGENT_NOT_ACTIVE.
    */
   grant(tx: Tx, actor: Actor, wanted: NewConsent): Promise<Link>;
-  /** An active chain of the person, the agent and the audience that covers the scopes; the newest. */
+  /** An active chain of the person, the agent and the audience that covers the scopes, without details of an action; the newest. */
   findCovering(
     db: Queryable,
     wanted: Pick<NewConsent, 'personId' | 'agentId' | 'audience' | 'scopes'>,
@@ -92,7 +95,7 @@ export function createConsents(deps: DelegationDeps): Consents {
   return {
     lendable,
 
-    async grant(tx, actor, { personId, agentId, audience, scopes, expiresIn, allowRedelegation, origin }) {
+    async grant(tx, actor, { personId, agentId, audience, scopes, expiresIn, allowRedelegation, ...wanted }) {
       const agent = (await lockAgents(tx, [agentId])).get(agentId);
       // A suspension waits until this chain can be seen by it.
       await lockPerson(tx, personId);
@@ -105,6 +108,8 @@ export function createConsents(deps: DelegationDeps): Consents {
         });
       const held = await subjectScopes(tx, personSubject(person), audience);
       refuseExceeding('scopes', scopes, held.scopes);
+      if (held.scopes.length === 0)
+        fail('FORBIDDEN', { message: 'The person may not lend anything at this API.' });
       const chainId = ids.uuid();
       const now = clock.now();
       const link: Link = {
@@ -123,7 +128,8 @@ export function createConsents(deps: DelegationDeps): Consents {
         resource: resourceOf(audience),
         purpose: null,
         allowRedelegation,
-        origin,
+        origin: wanted.origin,
+        authorizationDetails: wanted.authorizationDetails,
         createdAt: new Date(now).toISOString(),
         expiresAt: new Date(now + expiresIn * 1000).toISOString(),
         revokedAt: null,

@@ -204,6 +204,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       expiresAt: expiryOf(now, wanted.expiresIn, parent, caller),
       revokedAt: null,
       trustPolicyId: caller.trustPolicyId ?? null,
+      authorizationDetails: parent?.authorizationDetails ?? null,
     };
   };
 

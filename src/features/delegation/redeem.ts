@@ -1,5 +1,7 @@
 /** Redeems a chain of delegations: decides the contents of an access token for its delegatee. */
 
+import { isDeepStrictEqual } from 'node:util';
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthenticatedClient, AuthorizedToken } from '../tokens/grant.ts';
@@ -18,6 +20,8 @@ export interface Redemption {
   readonly within?: readonly string[];
   /** The audience that the client names. */
   readonly audience: string | undefined;
+  /** Of those that were approved, the ones that the client wants; undefined: all. */
+  readonly authorizationDetails?: AuthorizationDetails | undefined;
 }
 
 /** TokenError unless the chain is active and for this client. Waits for locks. */
@@ -27,7 +31,11 @@ export function createRedeem(deps: DelegationDeps): Redeem {
   const { clock, issuer, lockAgents, findLenders } = deps;
   const { subjectScopes } = createSubjectScopes(deps);
 
-  return async (tx, found, { client, grantType, scope, within, audience }) => {
+  return async (
+    tx,
+    found,
+    { client, grantType, scope, within, audience, authorizationDetails: wantedDetails },
+  ) => {
     const { delegateeId, rootChainId, chainId, subjectId, subjectType } = lastLink(found);
     if (delegateeId !== client.agentId)
       return failToken('invalid_grant', 'the delegation is not for this client');
@@ -45,8 +53,12 @@ export function createRedeem(deps: DelegationDeps): Redeem {
     const held = await subjectScopes(tx, subject, target);
     if (held.problem !== undefined) failToken('invalid_target', held.problem);
     const links = within ? [...chain, { scopes: [...within] }] : chain;
+    const details = narrowed(link.authorizationDetails, wantedDetails);
+    // Details may say it all; the person must still be able to lend something there.
+    const mayBeEmpty = details && !scope && link.scopes.length === 0 && held.scopes.length > 0;
     return {
-      ...grantedScopes(scope, delegatedScopes(links, held.scopes)),
+      ...(mayBeEmpty ? { scopes: [] } : grantedScopes(scope, delegatedScopes(links, held.scopes))),
+      ...(details && { authorizationDetails: details }),
       audience: target,
       notAfter: Math.floor(Date.parse(link.expiresAt) / 1000),
       delegation: {
@@ -78,6 +90,17 @@ function grantedScopes(
     return failToken('invalid_scope', `this delegation gives this client ${left}`);
   }
   return words.length === 0 ? { scopes: delegated } : { scopes: words, exact: true };
+}
+
+/** RFC 9396 §6: a client may leave out some of them, and changes none. */
+function narrowed(
+  approved: AuthorizationDetails | null,
+  wanted: AuthorizationDetails | undefined,
+): AuthorizationDetails | null {
+  const index = wanted?.findIndex((one) => !approved?.some((other) => isDeepStrictEqual(one, other))) ?? -1;
+  if (index >= 0)
+    failToken('invalid_authorization_details', `/${index} is none of the details that were approved`);
+  return wanted ?? approved;
 }
 
 /** When the client names none: our own API if it is delegated, otherwise the only audience that is. */

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { AuthorizationDetailsOrNull } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { audienceUri } from '../../contract/patterns.ts';
@@ -45,6 +46,7 @@ const link = {
     ...literals(origins),
     description: 'how it was made',
   }),
+  authorizationDetails: AuthorizationDetailsOrNull,
   status: literals(chainStatuses),
   createdAt: Timestamp,
   expiresAt: Timestamp,

@@ -17,7 +17,7 @@ const columns = sql`
   delegator_type as "delegatorType", delegator_id as "delegatorId", origin,
   delegatee_id as "delegateeId", array_remove(scopes, ${operatorScope}) as scopes, resource, purpose, allow_redelegation as "allowRedelegation",
   created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  trust_policy_id as "trustPolicyId"`;
+  trust_policy_id as "trustPolicyId", authorization_details as "authorizationDetails"`;
 
 export async function insertLink(tx: Queryable, link: Link): Promise<void> {
   await tx.run(
@@ -25,12 +25,13 @@ export async function insertLink(tx: Queryable, link: Link): Promise<void> {
     sql`insert into delegations
           (chain_id, parent_chain_id, root_chain_id, path, depth, organization_id, subject_id, delegator_id,
            delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at, trust_policy_id,
-           subject_type, delegator_type, origin)
+           subject_type, delegator_type, origin, authorization_details)
         values
           (${link.chainId}, ${link.parentChainId}, ${link.rootChainId}, ${link.path}::uuid[], ${link.depth},
            ${link.organizationId}, ${link.subjectId}, ${link.delegatorId}, ${link.delegateeId}, ${link.scopes},
            ${link.resource}, ${link.purpose}, ${link.allowRedelegation}, ${link.createdAt}, ${link.expiresAt},
-           ${link.trustPolicyId}, ${link.subjectType}, ${link.delegatorType}, ${link.origin})`,
+           ${link.trustPolicyId}, ${link.subjectType}, ${link.delegatorType}, ${link.origin},
+           ${link.authorizationDetails && JSON.stringify(link.authorizationDetails)}::jsonb)`,
   );
 }
 
@@ -129,6 +130,7 @@ export const findCovering = (
     sql`select ${columns} from delegations
         where subject_type = 'person' and subject_id = ${personId} and delegatee_id = ${agentId} and depth = 1
           and resource is not distinct from ${resource}::text[] and scopes @> ${scopes}::text[]
+          and authorization_details is null
           and ${statusIs('active', now)}
         order by created_at desc, chain_id desc limit 1`,
   );

@@ -27,6 +27,8 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
     readonly sub_profile?: unknown;
     /** Of such a token, if its client came by a metadata document: the document's address. */
     readonly client_uri?: unknown;
+    /** What exactly was approved (RFC 9396). */
+    readonly authorization_details?: unknown;
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;

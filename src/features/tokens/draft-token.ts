@@ -48,7 +48,7 @@ export const createDraftToken =
   }: Pick<TokenDeps, 'clock' | 'ids' | 'signer' | 'hasTokenLimit'>): DraftToken =>
   (client, contents, origin, credentialId, keyId) => {
     const { agentId, organizationId } = client;
-    const { audience, scope, otherAgents, resource, metadata } = contents;
+    const { audience, scope, otherAgents, resource, metadata, authorizationDetails } = contents;
     const now = clock.now();
     const times = tokenTimes(contents, now);
     const expiresIn = times.exp - times.iat;
@@ -77,11 +77,12 @@ export const createDraftToken =
             expiresIn,
             credentialId,
             ...(keyId && { keyId }),
+            ...(authorizationDetails && { authorizationDetails }),
             ...metadata,
           },
         },
       },
-      tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn, contents.refreshToken),
+      tokenResponse(signer.sign(claims, 'at+jwt'), contents, expiresIn),
       // A closed set of values: the scopes of resources are any words.
       resource ? 'resource' : scope,
     );
@@ -98,7 +99,16 @@ export function tokenTimes({ notAfter = Infinity, resource }: TokenContents, now
 /** All claims but times and ids. */
 export const tokenClaims = (
   client: AgentStatus,
-  { audience, scope, delegation, resource, trustPolicyId, clientUri, otherAgents }: TokenContents,
+  {
+    audience,
+    scope,
+    delegation,
+    resource,
+    trustPolicyId,
+    clientUri,
+    authorizationDetails,
+    otherAgents,
+  }: TokenContents,
 ) => ({
   ...resource?.claims,
   aud: audience,
@@ -110,6 +120,7 @@ export const tokenClaims = (
   ...(delegation && delegationClaims(delegation)),
   ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
   ...(clientUri !== undefined && { client_uri: clientUri }),
+  ...(authorizationDetails && { authorization_details: authorizationDetails }),
 });
 
 const tokensEndedAt = (agent: AgentStatus): number =>
@@ -132,10 +143,14 @@ function delegationClaims({ subjectType, actorIds, chainIds }: Delegation) {
 
 async function tokenResponse(
   signing: Promise<string>,
-  scope: string,
+  { scope, refreshToken, authorizationDetails }: TokenContents,
   expiresIn: number,
-  refreshToken: string | undefined,
 ): Promise<IssuedToken> {
   const issued = { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope } as const;
-  return refreshToken === undefined ? issued : { ...issued, refresh_token: refreshToken };
+  if (refreshToken === undefined && !authorizationDetails) return issued;
+  return {
+    ...issued,
+    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
+    ...(authorizationDetails && { authorization_details: authorizationDetails }),
+  };
 }

@@ -3,6 +3,7 @@
  * and the token endpoint runs the same stages for all of them. Features that issue tokens elsewhere use the same `Mint`.
  */
 import type { TSchema } from 'typebox';
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
@@ -17,6 +18,8 @@ export interface IssuedToken {
   readonly scope: string;
   readonly issued_token_type?: string;
   readonly refresh_token?: string;
+  /** RFC 9396 §7. */
+  readonly authorization_details?: AuthorizationDetails;
 }
 
 /** The contents of a token that a grant allows. */
@@ -38,6 +41,8 @@ export interface AuthorizedToken {
   readonly delegation?: Delegation;
   /** Of a token for a person: the address of the metadata document by which the client came. */
   readonly clientUri?: string;
+  /** What exactly was approved (RFC 9396). Such a token may have no scope. */
+  readonly authorizationDetails?: AuthorizationDetails;
   /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
   readonly trustPolicyId?: string;
   /** Part of the response. */

@@ -30,7 +30,7 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
 
   const describe = memoize(({ claims, scopes, delegation }: VerifiedToken) => {
     const { aud, sub, client_id, organization_id, iat, exp, jti } = claims;
-    const { act, chain_id, sub_profile, client_uri } = claims;
+    const { act, chain_id, sub_profile, client_uri, authorization_details } = claims;
     const described = {
       active: true,
       sub,
@@ -47,6 +47,7 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
     const person = delegation?.subjectType && {
       sub_profile,
       ...(client_uri !== undefined && { client_uri }),
+      ...(authorization_details !== undefined && { authorization_details }),
     };
     return deepFreeze({ ...described, ...(delegation && { act, chain_id }), ...person }) as Introspection;
   });

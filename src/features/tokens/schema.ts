@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { AuthorizationDetail } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { Uuid } from '../../contract/shapes.ts';
@@ -63,6 +64,9 @@ export const AccessTokenResponse = Type.Object(
         examples: ['csr_7xM1…'],
       }),
     ),
+    authorization_details: Type.Optional(
+      Type.Array(AuthorizationDetail, { description: 'what exactly was approved (RFC 9396)' }),
+    ),
   },
   { title: 'AccessTokenResponse' },
 );
@@ -110,6 +114,7 @@ export const Introspection = Type.Object(
         examples: ['https://app.example.com/client.json'],
       }),
     ),
+    authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
   },
   { title: 'Introspection' },
 );

@@ -60,7 +60,7 @@ export const createLimitScopes =
     const target = readTarget(client, token) ? client.target : await findTarget();
     const found = audienceScopes(target, client.organizationId);
     if (target) {
-      const carried = resourceScopes(found, authorized, exact);
+      const carried = resourceScopes(found, authorized, { exact, mayBeEmpty: !!token.authorizationDetails });
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
     }
     if (found.kind !== 'own') return refuseTarget(unregisteredReason);
@@ -115,7 +115,7 @@ const unregisteredReason = 'not a registered resource, or no grant for it';
 function resourceScopes(
   found: AudienceScopes,
   authorized: AuthorizedToken['scopes'],
-  exact: boolean,
+  { exact, mayBeEmpty }: { readonly exact: boolean; readonly mayBeEmpty: boolean },
 ): readonly string[] {
   if (found.kind === 'unregistered') return refuseTarget(unregisteredReason);
   if (found.kind === 'deleted') return refuseTarget('the resource was deleted');
@@ -124,7 +124,7 @@ function resourceScopes(
   const limit = found.scopes.toSorted();
   if (exact) requireAll(limit, authorized);
   const carried = within(limit, authorized);
-  if (carried.length > 0) return carried;
+  if (carried.length > 0 || (mayBeEmpty && authorized.length === 0)) return carried;
   // A trust policy or a delegation for our own API only.
   const isForOwnApi = authorized !== 'all' && authorized.every(isScope);
   return isForOwnApi ? refuseTarget('no scope of the resource was passed on') : refuseScope(limit);

@@ -148,7 +148,7 @@ export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
     // Callers refuse the token of an organization that is not active, each with an answer of its own.
     if (status.organizationStatus === 'active' && hasEnded(signed, epoch)) return undefined;
     const isWhole = status.target !== undefined || isOfPerson(verified.delegation);
-    if (isWhole && verified.scopes.length === 0) return undefined;
+    if (isWhole && verified.scopes.length === 0 && !isForDetails(signed, status)) return undefined;
     if (!status.target) return verified;
     const { organizationId: ownerId } = status.target;
     // The status has the organization of the agent; a shared resource belongs to another one.
@@ -227,6 +227,13 @@ function scopesWithin(
     Object.hasOwn(held, scope) && issuedAt > Date.parse(held[scope] as string);
   return !deleted && scopes.every(isHeld) ? scopes : [];
 }
+
+/** A token without scopes whose details say what it is for. The person must still be able to lend something there. */
+const isForDetails = ({ claims }: SignedToken, { target }: TokenStatus): boolean =>
+  claims.scope === '' &&
+  claims.authorization_details !== undefined &&
+  target?.deleted === false &&
+  Object.keys(target.held).length > 0;
 
 const isOfPerson = (delegation: Delegation | undefined): boolean => delegation?.subjectType === 'person';
 

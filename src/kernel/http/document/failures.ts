@@ -102,6 +102,14 @@ const oauthTexts: Readonly<Record<TokenErrorCode, string>> = {
   invalid_grant: 'The presented token or assertion is not accepted.',
   invalid_scope: 'A requested scope exceeds what may be granted.',
   invalid_target: 'The requested resource or audience is not allowed.',
+  invalid_authorization_details:
+    'A detail of the action is malformed, of an unknown type, or was not approved; the description names the place.',
+  authorization_pending: 'No one has decided yet: ask again after `interval` seconds.',
+  slow_down: 'The client asks too often: the interval is now five seconds longer.',
+  access_denied: 'The request was denied or canceled.',
+  expired_token: 'The request has lapsed without a decision.',
+  unknown_user_id: 'No person who can decide is meant by `login_hint`.',
+  invalid_binding_message: 'The message is too long, or has characters that cannot be shown safely.',
 };
 
 const oauthResponse = (name: string, codes: readonly string[], description: string): NamedResponse => ({

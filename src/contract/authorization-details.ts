@@ -1,0 +1,60 @@
+/** Rich authorization requests (RFC 9396): the details of an action, of the types that a resource describes. */
+import type { Static } from 'typebox';
+import Type from './json-schema.ts';
+import { limits } from './limits.ts';
+import { Nullable } from './shapes.ts';
+
+const { maxTypeLength, typesPerResource } = limits.authorizationDetails;
+
+const TypeName = Type.String({
+  minLength: 1,
+  maxLength: maxTypeLength,
+  pattern: '^[a-z0-9_.-]+$',
+  examples: ['payment'],
+});
+
+export const AuthorizationDetail = Type.Object(
+  { type: TypeName },
+  {
+    title: 'AuthorizationDetail',
+    additionalProperties: true,
+    description: 'one action, valid by the schema of its type',
+    examples: [{ type: 'payment', amount: 120, currency: 'EUR' }],
+  },
+);
+export type AuthorizationDetail = Static<typeof AuthorizationDetail> & Readonly<Record<string, unknown>>;
+export type AuthorizationDetails = AuthorizationDetail[];
+
+export const AuthorizationDetailsOrNull = Nullable(
+  Type.Array(AuthorizationDetail, { description: 'null: the scopes alone say what may be done' }),
+);
+
+/** A type of detail that an API understands. */
+export const AuthorizationDetailType = Type.Object(
+  {
+    type: TypeName,
+    description: Nullable(Type.String({ maxLength: 1_024, description: 'text for people' })),
+    schema: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'JSON Schema of the whole object, `type` included',
+        examples: [
+          {
+            type: 'object',
+            properties: { type: {}, amount: { type: 'number' }, currency: { type: 'string' } },
+            required: ['amount', 'currency'],
+            additionalProperties: false,
+          },
+        ],
+      },
+    ),
+  },
+  { title: 'AuthorizationDetailType', additionalProperties: false },
+);
+export type AuthorizationDetailType = Static<typeof AuthorizationDetailType>;
+
+export const AuthorizationDetailTypes = Type.Array(AuthorizationDetailType, {
+  maxItems: typesPerResource,
+  description: 'the kinds of action that a request for approval or consent can name exactly (RFC 9396)',
+});
