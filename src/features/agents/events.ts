@@ -18,7 +18,8 @@ export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) =
       ...(redirectUris.length > 0 && { redirectUris }),
       ...(publicClient && { publicClient }),
       ...(clientUri !== null && { clientUri }),
-      ...(notificationUri !== null && { notificationUri }),
+      // The origin only: path and query may be a secret of the receiver.
+      ...(notificationUri !== null && { notificationTarget: new URL(notificationUri).origin }),
       ...more,
     },
   };
