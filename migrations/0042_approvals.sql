@@ -63,6 +63,7 @@ create index approvals_pending_by_expiry on approvals (expires_at) where status 
 create index approvals_decided_by_expiry on approvals (expires_at) where status <> 'pending';
 create index approvals_by_resource on approvals (resource_id) where resource_id is not null;
 create index approvals_by_chain on approvals (chain_id) where chain_id is not null;
+create index approvals_with_ping on approvals (approval_id) where ping is not null;
 
 -- What is still to be told: an agent by ping, a person by mail.
 create table approval_notifications (

@@ -12,6 +12,7 @@ import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { redirectUriProblem } from '../../kernel/redirect-uri.ts';
+import { urlProblem } from '../../kernel/url-problem.ts';
 import { createAgentCache } from './agent-cache.ts';
 import { type ClientAgents, createClientAgents } from './client-agents.ts';
 import { eventSubject } from './events.ts';
@@ -113,6 +114,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       redirectUris: [],
       publicClient: false,
       clientUri: null,
+      notificationUri: null,
       status: 'active',
       ...wanted,
       agentId,
@@ -228,6 +230,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
       refuseClientEmail(wanted.email);
       refuseRedirectUris(wanted.redirectUris);
+      refuseNotificationUri(wanted.notificationUri);
       const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
       refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
@@ -257,6 +260,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     async update(caller, agentId, requested) {
       refuseRedirectUris(requested.redirectUris);
+      refuseNotificationUri(requested.notificationUri);
       return db.transaction(async (tx) => {
         const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
@@ -326,6 +330,12 @@ function refuseRedirectUris(uris: readonly string[] = []): void {
     return problem === undefined ? [] : [[`redirectUris[${index}]`, problem] as const];
   });
   if (problems.length > 0) throw bodyError(problems);
+}
+
+/** The form only, as of a webhook's URL. The IP address is checked at each connection. */
+function refuseNotificationUri(uri: string | null = null): void {
+  const problem = uri === null ? undefined : urlProblem(uri, { allowHttp: false, allowQuery: true });
+  if (problem !== undefined) throw bodyError([['notificationUri', problem]]);
 }
 
 /** Addresses of agents that came by a document: a registered agent could imitate one. */

@@ -6,7 +6,8 @@ import { scopeDescriptions } from '../../contract/scopes.ts';
 
 export const ownApiName = 'Countersign';
 
-export const pageAddress = (issuer: string, approvalId: string): string =>
+/** The page that decides. */
+export const approvalUrl = (issuer: string, approvalId: string): string =>
   `${issuer}/console/approvals/${approvalId}`;
 
 export const approvalOf = ({
@@ -38,7 +39,7 @@ export const addressedApprovalOf = (
       name,
       description: (resourceScopes ? descriptions.get(name) : own[name]) ?? null,
     })),
-    url: pageAddress(issuer, approval.approvalId),
+    url: approvalUrl(issuer, approval.approvalId),
   };
 };
 

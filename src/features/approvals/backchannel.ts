@@ -12,7 +12,7 @@ import type { CountAgainst } from '../../kernel/http/route.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import { spellingsOf } from '../authorization/parameters.ts';
 import { describeProblem, readAuthorizationDetails } from '../resources/detail-types.ts';
-import { eventSubject, pageAddress } from './approval.ts';
+import { eventSubject, approvalUrl } from './approval.ts';
 import { findApprovalPolicy } from './approval-policy-slice.ts';
 import { type Hint, type RequestedApproval, readBackchannelRequest, unknownResource } from './backchannel-request.ts';
 import type { ApprovalDeps } from './feature.ts';
@@ -132,7 +132,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       if (agent?.status !== 'active') refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
       const { target, details } = await findTarget(tx, organizationId, wanted);
       const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
-      const authReqId = ids.secret(authReqPrefix);
+      const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
       const { notificationToken: token } = wanted;
       if (token !== undefined && !(await deps.hasNotificationUri(tx, agentId)))
         failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
@@ -141,7 +141,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       const approval: NewApproval = {
         ...target,
         scopes: [...target.scopes],
-        approvalId: ids.uuid(),
+        approvalId,
         authReqHash: hashSecret(authReqId),
         organizationId,
         agentId,
@@ -149,18 +149,17 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
         bindingMessage: wanted.bindingMessage,
         personId,
         accessExpiresIn: await accessSeconds(tx, organizationId, wanted.accessSeconds),
-        ping: token === undefined ? null : vault.encrypt(JSON.stringify({ authReqId, token })),
+        ping: token === undefined ? null : vault.seal(JSON.stringify({ authReqId, token }), approvalId),
         pollSeconds: limits.approval.pollSeconds,
         createdAt: isoTime(clock),
         expiresAt: new Date(now + wanted.expirySeconds * 1_000).toISOString(),
       };
       await insertApproval(tx, approval);
-      const { approvalId } = approval;
       await ledger.record(
         tx,
         actor,
         'approval.requested',
-        eventSubject(approval, { status: 'pending', url: pageAddress(issuer, approvalId) }),
+        eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
       );
       await notifications.requested(tx, approval, personIds);
       return {

@@ -5,7 +5,7 @@
  */
 
 import type { Caller } from '../../kernel/caller.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { GuardDeps } from '../../kernel/http/guard.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
@@ -20,6 +20,7 @@ import { createCibaGrant } from './ciba-grant.ts';
 import { createDecisions } from './decisions.ts';
 import { createCancelWithAgent } from './listener.ts';
 import { createExpiryLoop, createPurgeLoop } from './loops.ts';
+import type { ApprovalNotifications } from './notifications.ts';
 import { approvalRoutes } from './routes.ts';
 import { createApprovalService } from './service.ts';
 
@@ -39,16 +40,7 @@ export interface ApprovalDeps
   isAdmin(caller: Caller): Promise<boolean>;
   readonly organizationFor: OrganizationService['get'];
   readonly lockOrganization: OrganizationService['lockOrganization'];
-  readonly notifications: {
-    /** Of a new request, to the people who are asked. */
-    requested(
-      tx: Tx,
-      approval: { readonly approvalId: string; readonly expiresAt: string },
-      personIds: readonly string[],
-    ): Promise<void>;
-    /** To the agent that asked. */
-    decided(tx: Tx, approval: { readonly approvalId: string; readonly hasPing: boolean }): Promise<void>;
-  };
+  readonly notifications: ApprovalNotifications;
 }
 
 export function createApprovals(deps: ApprovalDeps) {
