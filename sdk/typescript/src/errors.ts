@@ -68,6 +68,7 @@ export class AuthorizationError extends Error {
 export type TokenErrorCode =
   | 'invalid_token'
   | 'insufficient_scope'
+  | 'insufficient_authorization_details'
   | 'invalid_request'
   | 'temporarily_unavailable';
 

@@ -48,7 +48,8 @@ export {
   type VerifierOptions,
   type VerifyOptions,
 } from './verifier.ts';
-export type { Subject, VerifiedToken } from './verify/access-token.ts';
+export type { AuthorizationDetail, Subject, VerifiedToken } from './verify/access-token.ts';
 export type { IncomingRequest } from './verify/bearer.ts';
 export type { IntrospectionClient } from './verify/introspection.ts';
+export { requireDetail } from './verify/require-detail.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

@@ -45,7 +45,11 @@ class NetworkError(CountersignError):
 
 
 TokenErrorCode = Literal[
-    "invalid_token", "insufficient_scope", "invalid_request", "temporarily_unavailable"
+    "invalid_token",
+    "insufficient_scope",
+    "insufficient_authorization_details",
+    "invalid_request",
+    "temporarily_unavailable",
 ]
 TokenErrorStatus = Literal[401, 403, 503]
 
