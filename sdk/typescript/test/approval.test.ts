@@ -43,7 +43,7 @@ async function ask(
       return json(response, 200, {
         auth_req_id: 'request-1',
         approval_id: 'approval-1',
-        expires_in: 60,
+        expires_in: 58,
         interval: 5,
       });
     if (method === 'DELETE') return response.writeHead(204).end();
@@ -67,7 +67,7 @@ describe('requestApproval', () => {
       notificationToken: 'ping-1',
     });
     const { approvalId, authReqId, expiresIn } = server.approval;
-    assert.deepEqual([approvalId, authReqId, expiresIn], ['approval-1', 'request-1', 60]);
+    assert.deepEqual([approvalId, authReqId, expiresIn], ['approval-1', 'request-1', 58]);
     assert.deepEqual(formsOf(server, requestPath), [
       {
         resource: 'https://api.example.com',
@@ -162,7 +162,7 @@ describe('wait', () => {
     await assert.rejects(server.approval.wait(), isExpired);
     assert.equal(
       server.time.slept.reduce((sum, one) => sum + one),
-      60_000,
+      58_000,
     );
     assert.equal(server.countOf(tokenPath), 13);
   });
@@ -248,7 +248,7 @@ describe('handlePing', () => {
           ? json(response, 200, {
               auth_req_id: 'request-1',
               approval_id: 'approval-1',
-              expires_in: 60,
+              expires_in: 58,
               interval: 5,
             })
           : polls[count - 1]?.(response, count),
