@@ -58,7 +58,7 @@ class VerifiedToken:
     def require_detail(
         self, kind: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True
     ) -> dict[str, Any]:
-        """The first detail of this type that `matches` accepts. Raises TokenError (403) without one.
+        """The first detail of this type that `matches` accepts. Raises TokenError (403) otherwise.
 
         Compare each value that counts: `require_detail("payment", lambda it: it["amount"] == 120)`.
         """
