@@ -58,6 +58,8 @@ export type AuditVerification = { verified: boolean; checkedCount: number; fromD
 
 export type AuthorizationDetail = { type: string } & Record<string, unknown>;
 
+export type AuthorizationDetailType = { type: string; description: string | null; schema: Record<string, unknown> };
+
 export type BackchannelAnswer = { auth_req_id: string; approval_id: string; expires_in: number; interval: number };
 
 export type BackchannelRequest = { scope?: string | undefined; resource?: string | undefined; login_hint?: string | undefined; binding_message?: string | undefined; authorization_details?: string | undefined; requested_expiry?: string | undefined; access_expires_in?: string | undefined; client_notification_token?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined } & Record<string, unknown>;
@@ -156,6 +158,8 @@ export type MembershipPage = { data: Membership[]; total: number; page: number; 
 
 export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
 
+export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
+
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
 export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined };
@@ -176,7 +180,7 @@ export type NewPerson = { issuer?: string | undefined; subject?: string | undefi
 
 export type NewPortal = { organization_id?: string | undefined };
 
-export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
+export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
 
 export type NewResourceScope = { name: string; description?: string | null | undefined };
 
@@ -238,9 +242,9 @@ export type ReceivedShare = { resourceId: string; identifier: string; name: stri
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
 
-export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
+export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; authorizationDetailTypes: AuthorizationDetailType[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
-export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
+export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
 
 export type ResourcePage = { data: Resource[]; total: number; page: number; limit: number };
 

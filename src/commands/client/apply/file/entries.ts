@@ -89,6 +89,11 @@ export interface ResourceEntry {
   readonly peopleScopes?: readonly string[];
   /** Ids of people. */
   readonly approvers?: readonly string[];
+  readonly authorizationDetailTypes?: readonly {
+    readonly type: string;
+    readonly description?: string | null;
+    readonly schema: object;
+  }[];
   readonly shares?: readonly ShareEntry[];
 }
 
@@ -263,7 +268,16 @@ export const managedFields = {
   connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],
   clientPolicies: ['mode', 'domains'],
   approvalPolicies: ['maxAccessSeconds', 'selfApproval', 'requireTwo'],
-  resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims', 'peopleScopes', 'approvers'],
+  resources: [
+    'name',
+    'description',
+    'scopes',
+    'tokenLifetimeSeconds',
+    'claims',
+    'peopleScopes',
+    'approvers',
+    'authorizationDetailTypes',
+  ],
   trustPolicies: [
     'name',
     'issuer',
