@@ -6,7 +6,7 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import {
   findOwnerOfCode,
   insertRefreshToken,

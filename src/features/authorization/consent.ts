@@ -9,8 +9,8 @@ import { nilUuid } from '../../kernel/ids.ts';
 import type { Client } from '../clients/service.ts';
 import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
-import type { AuthorizationDeps } from './deps.ts';
 import { sentence } from './endpoint.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import type { Consenter, Flow, OwnRequest } from './flow.ts';
 import { errorAddress, hostOf } from './redirect.ts';
 import {

@@ -8,7 +8,7 @@ import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
 import { AuthorizationError, refuse, UnusableRequest } from './authorization-error.ts';
 import type { createBrowserCookie } from './browser-cookie.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { type Consenter, type Flow, unknownClient } from './flow.ts';
 import {
   type Parameters,

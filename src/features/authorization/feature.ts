@@ -5,10 +5,17 @@
  * and the token endpoint of the tokens feature runs the two grants that are described here.
  */
 
+import type { SessionDeps } from '../../kernel/http/access/session-requests.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { ClientAgents } from '../agents/client-agents.ts';
+import type { ClientAccess } from '../clients/service.ts';
+import type { ConnectionAccess } from '../connections/service.ts';
+import type { Consents } from '../delegation/consents.ts';
+import type { PeopleAccess } from '../people/service.ts';
+import type { ResourceAccess } from '../resources/access.ts';
 import { createBrowserCookie } from './browser-cookie.ts';
 import { createCodeGrant } from './code-grant.ts';
 import { createConsentService } from './consent.ts';
-import type { AuthorizationDeps } from './deps.ts';
 import { createAuthorizationEndpoint } from './endpoint.ts';
 import { createFlow } from './flow.ts';
 import { createPurgeLoop } from './loops.ts';
@@ -16,6 +23,21 @@ import { createRefreshGrant } from './refresh-grant.ts';
 import { createRevokeRefreshToken } from './revocation.ts';
 import { authorizationRoutes } from './routes.ts';
 import { createRequestSignIn } from './sign-in.ts';
+
+export interface AuthorizationDeps
+  extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log'>,
+    Pick<SessionDeps, 'authenticateSession'>,
+    Pick<ResourceAccess, 'findLendingTarget'>,
+    Pick<ClientAgents, 'findClientAgent'> {
+  /** Our public address, and the audience of tokens for our own API. */
+  readonly issuer: string;
+  /** Whether people can sign in through the instance's own OpenID provider. */
+  readonly hasInstanceProvider: boolean;
+  readonly clients: ClientAccess;
+  readonly consents: Consents;
+  readonly people: Pick<PeopleAccess, 'findPerson'>;
+  readonly connections: Pick<ConnectionAccess, 'listActive' | 'haveConnections'>;
+}
 
 export function createAuthorization(deps: AuthorizationDeps) {
   const cookie = createBrowserCookie(deps.issuer);

@@ -13,7 +13,7 @@ import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
 import type { LendingTarget } from '../resources/lending-store.ts';
 import { refuse, UnusableRequest } from './authorization-error.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { insertCode } from './grants-store.ts';
 import { unknownResource } from './parameters.ts';
 import { codeAddress } from './redirect.ts';

@@ -10,7 +10,7 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import { errorCodes } from './code-grant.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import {
   findOwnerOfRefreshToken,
   insertRefreshToken,

@@ -2,7 +2,7 @@
 
 import { fail } from '../../kernel/fail.ts';
 import type { createBrowserCookie } from './browser-cookie.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import type { Flow, OwnRequest } from './flow.ts';
 import {
   type AuthorizationRequest,
