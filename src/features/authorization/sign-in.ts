@@ -18,6 +18,7 @@ export type Cookies = string | undefined;
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
+  /** Whether this browser has begun the request: another site may then send it to the sign-in. */
   hasRequest(requestId: string, cookies: Cookies): Promise<boolean>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
