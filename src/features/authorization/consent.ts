@@ -1,9 +1,10 @@
 /** The consent page's requests: what the person is asked, and the decision. Both belong to one browser, one session and one request. */
 
 import { limits } from '../../contract/limits.ts';
-import type { Caller, Origin, Person } from '../../kernel/caller.ts';
+import { actingPerson, type Caller, type Origin } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
+import type { Cookies } from '../../kernel/http/input/secret-cookie.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { Client } from '../clients/service.ts';
@@ -20,7 +21,7 @@ import {
   updatePerson,
 } from './requests-store.ts';
 import type { ConsentDecision, ConsentQuestion } from './schema.ts';
-import { type Cookies, type RequestSignIn, requestPage } from './sign-in.ts';
+import { type RequestSignIn, requestPage } from './sign-in.ts';
 
 export interface ConsentService {
   describe(caller: Caller, requestId: string, cookies: Cookies): Promise<ConsentQuestion>;
@@ -202,9 +203,8 @@ export function createConsentService(
       const person = await people.findPerson(db, personId);
       if (!own || person?.status !== 'active') return page;
       await updatePerson(db, requestId, personId);
-      const { organizationId, name, role } = person;
-      const acting: Person = { personId, name, role: role === 'viewer' ? 'none' : role };
-      const consenter = consenterOf(person, { ...origin, organizationId, person: acting });
+      const { organizationId } = person;
+      const consenter = consenterOf(person, { ...origin, organizationId, person: actingPerson(person) });
       try {
         const request = await withOrganization(own.request, person);
         const client = await flow.clientOf(request);

@@ -5,7 +5,9 @@
  * and the token endpoint of the tokens feature runs the two grants that are described here.
  */
 
+import { limits } from '../../contract/limits.ts';
 import type { SessionDeps } from '../../kernel/http/access/session-requests.ts';
+import { createSecretCookie } from '../../kernel/http/input/secret-cookie.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { ClientAgents } from '../agents/client-agents.ts';
 import type { ClientAccess } from '../clients/service.ts';
@@ -13,7 +15,6 @@ import type { ConnectionAccess } from '../connections/service.ts';
 import type { Consents } from '../delegation/consents.ts';
 import type { PeopleAccess } from '../people/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
-import { createBrowserCookie } from './browser-cookie.ts';
 import { createCodeGrant } from './code-grant.ts';
 import { createConsentService } from './consent.ts';
 import { createAuthorizationEndpoint } from './endpoint.ts';
@@ -40,7 +41,12 @@ export interface AuthorizationDeps
 }
 
 export function createAuthorization(deps: AuthorizationDeps) {
-  const cookie = createBrowserCookie(deps.issuer);
+  // Binds a request to the browser that began it. `Lax`: the client and the provider send the browser here from other sites.
+  const cookie = createSecretCookie(deps.issuer, {
+    name: 'countersign-authorize',
+    sameSite: 'Lax',
+    maxAgeSeconds: limits.authorizationRequestSeconds,
+  });
   const flow = createFlow(deps);
   const signIn = createRequestSignIn(deps, flow, cookie);
   const consents = createConsentService(deps, flow, signIn);

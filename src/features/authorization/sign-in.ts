@@ -1,7 +1,7 @@
 /** How the person of a request can sign in: through a connection of the organization, or through the instance's own provider. */
 
 import { fail } from '../../kernel/fail.ts';
-import type { createBrowserCookie } from './browser-cookie.ts';
+import type { Cookies, SecretCookie } from '../../kernel/http/input/secret-cookie.ts';
 import type { AuthorizationDeps } from './feature.ts';
 import type { Flow, OwnRequest } from './flow.ts';
 import {
@@ -11,9 +11,6 @@ import {
   updateOrganization,
 } from './requests-store.ts';
 import type { SignInChoice } from './schema.ts';
-
-/** The header `Cookie`. */
-export type Cookies = string | undefined;
 
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
@@ -32,7 +29,7 @@ export const requestPage = (requestId: string): string => `/console/authorize/${
 export function createRequestSignIn(
   deps: AuthorizationDeps,
   flow: Flow,
-  cookie: ReturnType<typeof createBrowserCookie>,
+  cookie: SecretCookie,
 ): RequestSignIn {
   const { db, clock, issuer, connections, hasInstanceProvider, findLendingTarget } = deps;
 

@@ -8,9 +8,10 @@
 
 import { limits } from '../../../contract/limits.ts';
 import type { Scope } from '../../../contract/scopes.ts';
-import type { Origin } from '../../../kernel/caller.ts';
+import { actingPerson, type Origin } from '../../../kernel/caller.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
+import type { Cookies } from '../../../kernel/http/input/secret-cookie.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import {
   type OpenIdProvider,
@@ -21,7 +22,7 @@ import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConnectionProvider } from '../../connections/providers.ts';
 import type { Invitation, SignedInPerson } from '../../people/service.ts';
 import type { ConsoleDeps } from '../feature.ts';
-import { personOf, type Sessions } from '../sessions/service.ts';
+import type { Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
 import type { ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';
@@ -36,9 +37,6 @@ import {
   updateIdentity,
 } from './store.ts';
 import { type ConnectionTests, createConnectionTests, testPage } from './test-connection.ts';
-
-/** The header `Cookie`. */
-export type Cookies = string | undefined;
 
 /** The next address of the browser, and the cookies that the answer sets. */
 export interface Step {
@@ -136,11 +134,12 @@ export function createProviderSignIn(
   const createSession = (
     tx: Tx,
     origin: Origin,
-    { agentId, organizationId, personId, name, role }: SignedInPerson,
+    signedIn: SignedInPerson,
     begun: { scopes: readonly Scope[]; cookies: Cookies; connectionId?: string },
   ): Promise<string> => {
     const { scopes, cookies, connectionId } = begun;
-    const person = personOf({ personId, name, role });
+    const { agentId, organizationId } = signedIn;
+    const person = actingPerson(signedIn);
     const session = { method: 'oidc', agentId, organizationId, scopes, person, connectionId } as const;
     return sessions.create(tx, origin, session, cookies);
   };
@@ -185,7 +184,7 @@ export function createProviderSignIn(
     cookies: Cookies,
   ): Promise<Step> => ({
     location: requestId === null ? returnTo : await continueRequest({ requestId, personId, cookies, origin }),
-    cookies: [session, cookie.clear()],
+    cookies: [session, cookie.cleared],
   });
 
   const finishThrough = async (
@@ -217,7 +216,7 @@ export function createProviderSignIn(
       const { issuer, subject } = identity;
       const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
-      return failed(error.error, origin, [cookie.clear()]);
+      return failed(error.error, origin, [cookie.cleared]);
     }
   };
 
@@ -234,11 +233,6 @@ export function createProviderSignIn(
     }
   };
 
-  const hashOf = (cookies: Cookies): Buffer | undefined => {
-    const value = cookie.read(cookies);
-    return value === undefined ? undefined : hashSecret(value);
-  };
-
   const requireIdentity = (found: Identity | undefined): Identity =>
     found ??
     fail('UNAUTHORIZED', {
@@ -247,13 +241,13 @@ export function createProviderSignIn(
 
   /** The sign-in of this browser, and the invitation of its person with this id. */
   const invitationOf = async (cookies: Cookies, personId: string) => {
-    const hash = hashOf(cookies);
+    const hash = cookie.hashIn(cookies);
     const known = requireIdentity(hash && (await findIdentity(db, hash, now())));
     const invitation = (await usableOf(known)).find((one) => one.personId === personId.toLowerCase());
     return { hash, invitation };
   };
 
-  const { startTest, finishTest, findTest } = createConnectionTests(deps, sessions, { begin, hashOf });
+  const { startTest, finishTest, findTest } = createConnectionTests(deps, sessions, { begin, cookie });
 
   return {
     options: () => ({ oidc: provider ? { issuer: provider.issuer, name: provider.name } : null }),
@@ -295,14 +289,14 @@ export function createProviderSignIn(
       }
       const hash = hashSecret(value);
       const begun = await takeAnswer(db, hash, now());
-      if (!begun) return failed('sign_in_expired', origin, [cookie.clear()]);
+      if (!begun) return failed('sign_in_expired', origin, [cookie.cleared]);
       const { connectionId, testerId } = begun;
       const connection = connectionId === null ? undefined : await connections.findProvider(db, connectionId);
       try {
         // The answer is verified against the provider that the sign-in began with, so that of another one is of no use.
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
-          return failed('connection_unavailable', origin, [cookie.clear()]);
+          return failed('connection_unavailable', origin, [cookie.cleared]);
         const identity = await source.identify(query, secrets);
         if (testerId !== null) return await finishTest(hash, identity);
         if (connection) return await finishThrough(origin, begun, connection, identity, cookies);
@@ -321,7 +315,7 @@ export function createProviderSignIn(
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
         const reason = await problem(error, origin, connection);
-        return failed(reason, origin, [cookie.clear()], errorPageOf(begun));
+        return failed(reason, origin, [cookie.cleared], errorPageOf(begun));
       }
     },
 
@@ -329,7 +323,7 @@ export function createProviderSignIn(
     findTest,
 
     async identity(cookies) {
-      const hash = hashOf(cookies);
+      const hash = cookie.hashIn(cookies);
       const identity = requireIdentity(hash && (await findIdentity(db, hash, now())));
       const choices = await usableOf(identity);
       return { ...identity, choices };
@@ -347,7 +341,7 @@ export function createProviderSignIn(
       // Of two requests at the same moment, one takes the row.
       const take = async (tx: Tx) => requireIdentity(hash && (await takeIdentity(tx, hash, now())));
       const session = (await signIn(origin, chosen, cookies, take)) ?? fail('PERSON_NOT_FOUND');
-      return [session, cookie.clear()];
+      return [session, cookie.cleared];
     },
   };
 }

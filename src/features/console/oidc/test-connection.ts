@@ -6,13 +6,14 @@
 import type { Caller, Origin } from '../../../kernel/caller.ts';
 import { conditionCheck, failedChecks } from '../../../kernel/conditions/match.ts';
 import { fail } from '../../../kernel/fail.ts';
+import type { Cookies, SecretCookie } from '../../../kernel/http/input/secret-cookie.ts';
 import { organization } from '../../../kernel/policy.ts';
 import type { OpenIdProvider, ProviderIdentity } from '../../../kernel/ports/openid-provider.ts';
 import type { ConnectionProvider } from '../../connections/providers.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import type { Sessions } from '../sessions/service.ts';
 import type { ConnectionTest } from './schema.ts';
-import type { Cookies, Step } from './service.ts';
+import type { Step } from './service.ts';
 import { type BegunSignIn, findClaims, updateClaims } from './store.ts';
 
 export interface ConnectionTests {
@@ -26,8 +27,7 @@ export interface ConnectionTests {
 
 interface SignInSteps {
   begin(origin: Origin, source: () => OpenIdProvider, signIn: BegunSignIn): Promise<Step>;
-  /** Of the cookie of the sign-in. */
-  hashOf(cookies: Cookies): Buffer | undefined;
+  readonly cookie: Pick<SecretCookie, 'hashIn'>;
 }
 
 export const testPage = '/console/connection-test';
@@ -37,7 +37,7 @@ const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? ag
 export function createConnectionTests(
   { db, clock, connections, requirePermission }: ConsoleDeps,
   { requireSafeCookies }: Pick<Sessions, 'requireSafeCookies'>,
-  { begin, hashOf }: SignInSteps,
+  { begin, cookie }: SignInSteps,
 ): ConnectionTests {
   /** For an unknown connection the same as for one of another organization. */
   const requireManager = (caller: Caller, connection: ConnectionProvider | undefined) =>
@@ -68,7 +68,7 @@ export function createConnectionTests(
     },
 
     async findTest(caller, cookies) {
-      const hash = hashOf(cookies);
+      const hash = cookie.hashIn(cookies);
       const now = new Date(clock.now());
       const test = hash && (await findClaims(db, { hash, testerId: testerOf(caller), now }));
       const connection = test && (await connections.findProvider(db, test.connectionId));
