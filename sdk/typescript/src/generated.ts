@@ -472,7 +472,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
-  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
+  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [], idempotencyKey: true },
   createConsoleLink: { method: 'POST', path: '/api/v1/console/links', scopes: [] },
   createDelegation: { method: 'POST', path: '/api/v1/delegations', scopes: [], idempotencyKey: true },
   createListing: { method: 'POST', path: '/api/v1/marketplace/listings', scopes: ["agents:write"] },
