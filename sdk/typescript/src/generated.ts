@@ -76,7 +76,7 @@ export type CredentialRotation = { expiresAt?: string | null | undefined };
 
 export type CredentialWithSecret = { credentialId: string; clientId: string; name: string | null; status: "active" | "revoked"; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; clientSecret: string };
 
-export type DelegatedAccess = { chainId: string; subjectId: string; delegatorId: string; audiences: string[]; scopes: string[]; expiresAt: string };
+export type DelegatedAccess = { chainId: string; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; audiences: string[]; scopes: string[]; expiresAt: string };
 
 export type DelegationChain = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null };
 

@@ -69,6 +69,11 @@ describe('a chain that the agent passes on', () => {
       [made.subjectType, made.subjectId, made.delegatorType, made.delegatorId, made.depth, made.origin],
       ['person', personId, 'agent', client.agentId, 2, 'api'],
     );
+    const [received] = (await operate('GET', `/agents/${helper.agentId}/access`)).delegated;
+    assert.deepEqual(
+      [received.subjectType, received.subjectId, received.delegatorType, received.delegatorId],
+      ['person', personId, 'agent', client.agentId],
+    );
     const redeem = () =>
       t.askToken({
         grant_type: tokenExchange,
