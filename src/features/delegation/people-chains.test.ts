@@ -163,6 +163,12 @@ describe('what a person may lend now', () => {
     assert.deepEqual(await activity(tokens), [true, false]);
   });
 
+  it('a viewer lends peopleScopes and no more, like a member', async () => {
+    const { browser } = await invited('viewer', ['agents:read']);
+    const { scope } = await tokensFor(browser, await confidential());
+    assert.equal(scope, 'orders:read orders:write');
+  });
+
   it('a role: what only an admin lends ends when the admin becomes a member', async () => {
     const client = await confidential();
     const { browser, personId } = await invited('admin', ['agents:read']);
