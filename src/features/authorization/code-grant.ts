@@ -14,7 +14,7 @@ import {
   markCodeUsed,
   type StoredCode,
 } from './grants-store.ts';
-import { spellingsOf } from './parameters.ts';
+import { equivalentUris } from './parameters.ts';
 import { refreshPrefix } from './refresh-successor.ts';
 
 const grantType = 'authorization_code';
@@ -113,7 +113,7 @@ function requireSameRequest(
 ): void {
   if (repeated === undefined ? redirectUriNamed : repeated !== redirectUri)
     failToken('invalid_grant', 'redirect_uri must be that of the authorization request');
-  if (audience !== undefined && !spellingsOf(audience).includes(resource))
+  if (audience !== undefined && !equivalentUris(audience).includes(resource))
     failToken('invalid_grant', 'resource must be that of the authorization request');
 }
 

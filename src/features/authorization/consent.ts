@@ -12,7 +12,7 @@ import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import { sentence } from './endpoint.ts';
 import type { AuthorizationDeps } from './feature.ts';
-import type { Consenter, Flow, OwnRequest } from './flow.ts';
+import { type Consenter, type Flow, type OwnRequest, requireScopes } from './flow.ts';
 import { errorAddress, hostOf } from './redirect.ts';
 import {
   type AuthorizationRequest,
@@ -132,22 +132,15 @@ export function createConsentService(
     db.transaction(async (tx) => {
       const request = await flow.decide(tx, own);
       const { personId } = await findActive(tx, person.personId);
-      const { resource } = request;
-      const lendable = await consents.lendable(tx, personId, resource);
-      const scopes =
-        decision.scopes ?? (request.scopes ?? lendable).filter((scope) => lendable.includes(scope));
       try {
-        if (scopes.length === 0)
-          throw new AuthorizationError(
-            'access_denied',
-            'you may not lend any of the requested scopes of this API',
-          );
-        requireOffered(scopes, request.scopes ?? lendable, lendable);
+        const offered = await flow.offeredScopes(tx, personId, request);
+        const scopes = decision.scopes ?? requireScopes(offered);
+        requireOffered(scopes, offered);
         const agentId = await flow.agentOf(tx, client, person);
         const { chainId } = await consents.grant(tx, person.actor, {
           personId,
           agentId,
-          audience: resource,
+          audience: request.resource,
           scopes,
           expiresIn: decision.expiresIn ?? limits.consent.defaultSeconds,
           allowRedelegation: decision.allowRedelegation ?? false,
@@ -221,14 +214,9 @@ export function createConsentService(
   };
 }
 
-/** The page offers the requested scopes that the person may lend. */
-function requireOffered(
-  scopes: readonly string[],
-  requested: readonly string[],
-  lendable: readonly string[],
-): void {
-  const wrong = scopes.filter((scope) => !requested.includes(scope) || !lendable.includes(scope));
-  if (wrong.length === 0) return;
+/** VALIDATION_ERROR. */
+function requireOffered(scopes: readonly string[], offered: readonly string[]): void {
+  if (scopes.every((scope) => offered.includes(scope))) return;
   throw validationError('body', [
     {
       in: 'body',

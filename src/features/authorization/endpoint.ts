@@ -11,13 +11,13 @@ import { AuthorizationError, refuse, UnusableRequest } from './authorization-err
 import type { AuthorizationDeps } from './feature.ts';
 import { type Consenter, type Flow, unknownClient } from './flow.ts';
 import {
+  equivalentUris,
   type Parameters,
   type RequestedAuthorization,
   readClientId,
   readRedirectUri,
   readRequest,
   readState,
-  spellingsOf,
   unknownResource,
 } from './parameters.ts';
 import { errorAddress } from './redirect.ts';
@@ -88,7 +88,7 @@ export function createAuthorizationEndpoint(
   /** Undefined for our own API. AuthorizationError `invalid_target` for an API that is not registered. */
   const findTarget = async (resource: string, asking: string | undefined) => {
     if (resource === issuer) return undefined;
-    for (const spelling of spellingsOf(resource)) {
+    for (const spelling of equivalentUris(resource)) {
       const target = await findLendingTarget(db, spelling, asking);
       if (target) return target;
     }

@@ -18,7 +18,7 @@ import {
   markRefreshTokenUsed,
   type StoredRefreshToken,
 } from './grants-store.ts';
-import { spellingsOf } from './parameters.ts';
+import { equivalentUris } from './parameters.ts';
 import { hideSuccessor, refreshPrefix, revealSuccessor } from './refresh-successor.ts';
 
 const grantType = 'refresh_token';
@@ -87,7 +87,7 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
               'refresh token used twice',
             ),
         };
-      if (audience !== undefined && !spellingsOf(audience).includes(resource))
+      if (audience !== undefined && !equivalentUris(audience).includes(resource))
         failToken('invalid_target', 'resource must be that of the authorization request');
       const authorized = await consents.redeem(tx, chainId, {
         client,

@@ -1,6 +1,6 @@
 /**
- * Client ID metadata documents (draft-ietf-oauth-client-id-metadata-document): reads one, and keeps the little that is used of it. A
- * stranger wrote it, so its text is cleaned, and its members count only as far as the rules for registered clients allow.
+ * Client ID metadata documents (draft-ietf-oauth-client-id-metadata-document): reads one, and keeps the little that is used of it.
+ * Anybody can publish one, so its text is cleaned, and its members count only as far as the rules for registered clients allow.
  */
 
 import { limits } from '../../contract/limits.ts';
