@@ -33,7 +33,7 @@ export function createRequestSignIn(
 ): RequestSignIn {
   const { db, clock, issuer, connections, hasInstanceProvider, findLendingTarget } = deps;
 
-  const waysOf = async ({ organizationId, resource }: AuthorizationRequest) => {
+  const optionsOf = async ({ organizationId, resource }: AuthorizationRequest) => {
     const active = organizationId === null ? [] : await connections.listActive(db, organizationId);
     // Without an organization: people of our own API choose among theirs after the sign-in.
     const mayUseInstance = organizationId === null ? resource === issuer : active.length === 0;
@@ -51,12 +51,15 @@ export function createRequestSignIn(
   const describe = async (request: AuthorizationRequest): Promise<SignInChoice> => {
     const client = await flow.clientOf(request);
     const { name } = await flow.targetOf(request.resource, request.organizationId ?? undefined);
-    const ways = await waysOf(request);
+    const options = await optionsOf(request);
     return {
       requestId: request.requestId,
       organizationNeeded: request.organizationId === null,
-      connections: ways.connections.map(({ connectionId, name: shown }) => ({ connectionId, name: shown })),
-      instance: ways.instance,
+      connections: options.connections.map(({ connectionId, name: shown }) => ({
+        connectionId,
+        name: shown,
+      })),
+      instance: options.instance,
       client: { name: client.name, host: client.kind === 'document' ? client.host : null },
       resource: { name },
     };
@@ -83,13 +86,13 @@ export function createRequestSignIn(
 
     async start(request) {
       const { requestId, organizationId } = request;
-      const ways = await waysOf(request);
-      const [first, ...others] = ways.connections;
+      const options = await optionsOf(request);
+      const [first, ...others] = options.connections;
       const address = (query: Record<string, string>) =>
         `/console/api/oidc/start?${new URLSearchParams({ ...query, requestId })}`;
       if (organizationId === null || others.length > 0) return requestPage(requestId);
       if (first) return address({ connectionId: first.connectionId });
-      return ways.instance ? address({}) : requestPage(requestId);
+      return options.instance ? address({}) : requestPage(requestId);
     },
 
     describe: async (requestId, cookies) => describe((await find(requestId, cookies)).request),
