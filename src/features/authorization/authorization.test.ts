@@ -203,6 +203,17 @@ describe('the whole way', () => {
     assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
   });
 
+  it('login_hint reaches the provider, in the browser that began the request', async () => {
+    const client = await confidential();
+    const browser = newBrowser();
+    const begun = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hintIn = async (asking: typeof browser) => {
+      const { location } = await asking.request(begun.location ?? '');
+      return new URL(location ?? '').searchParams.get('login_hint');
+    };
+    assert.deepEqual([await hintIn(browser), await hintIn(newBrowser())], ['ada@example.com', null]);
+  });
+
   it('POST with a form does the same', async () => {
     const client = await confidential();
     const { parameters } = newRequest(client);

@@ -15,8 +15,11 @@ import type { SignInChoice } from './schema.ts';
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
-  /** Whether this browser has begun the request: another site may then send it to the sign-in. */
-  hasRequest(requestId: string, cookies: Cookies): Promise<boolean>;
+  /** Undefined unless this browser has begun the request: another site may then send it to the sign-in. */
+  findRequest(
+    requestId: string,
+    cookies: Cookies,
+  ): Promise<Pick<AuthorizationRequest, 'loginHint'> | undefined>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
   describe(requestId: string, cookies: Cookies): Promise<SignInChoice>;
@@ -40,12 +43,16 @@ export function createRequestSignIn(
     return { connections: active, instance: hasInstanceProvider && mayUseInstance };
   };
 
-  const find: RequestSignIn['find'] = async (requestId, cookies) => {
+  const findInBrowser = async (requestId: string, cookies: Cookies): Promise<OwnRequest | undefined> => {
     const browserHash = cookie.hashIn(cookies);
     const request = browserHash && (await findRequest(db, requestId, browserHash, new Date(clock.now())));
-    if (!browserHash || !request) return fail('AUTHORIZATION_REQUEST_NOT_FOUND');
-    if (request.decidedAt !== null) fail('AUTHORIZATION_REQUEST_DECIDED');
-    return { request, browserHash };
+    return browserHash && request ? { request, browserHash } : undefined;
+  };
+
+  const find: RequestSignIn['find'] = async (requestId, cookies) => {
+    const own = (await findInBrowser(requestId, cookies)) ?? fail('AUTHORIZATION_REQUEST_NOT_FOUND');
+    if (own.request.decidedAt !== null) fail('AUTHORIZATION_REQUEST_DECIDED');
+    return own;
   };
 
   const describe = async (request: AuthorizationRequest): Promise<SignInChoice> => {
@@ -78,11 +85,7 @@ export function createRequestSignIn(
   return {
     find,
 
-    async hasRequest(requestId, cookies) {
-      const browserHash = cookie.hashIn(cookies);
-      const now = new Date(clock.now());
-      return browserHash !== undefined && (await findRequest(db, requestId, browserHash, now)) !== undefined;
-    },
+    findRequest: async (requestId, cookies) => (await findInBrowser(requestId, cookies))?.request,
 
     async start(request) {
       const { requestId, organizationId } = request;

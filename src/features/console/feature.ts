@@ -54,7 +54,7 @@ export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   readonly connections: ConnectionProviders;
   readonly requirePermission: RequirePermission;
   readonly continueRequest: ConsentService['continueRequest'];
-  readonly hasRequest: RequestSignIn['hasRequest'];
+  readonly findRequest: RequestSignIn['findRequest'];
 }
 
 export function createConsole(deps: ConsoleDeps) {

@@ -82,7 +82,7 @@ export function createProviderSignIn(
   sessions: Pick<Sessions, 'create' | 'cookieProblem' | 'requireSafeCookies'>,
 ): ProviderSignInService {
   const { db, clock, ids, log, settings, provider, people, lockEligibility, recordRefusal } = deps;
-  const { connections, continueRequest, hasRequest } = deps;
+  const { connections, continueRequest, findRequest } = deps;
   const { findInvitations, recordSignIn } = people;
   const cookie = createSignInCookie(settings.baseUrl);
   const now = () => new Date(clock.now());
@@ -221,10 +221,15 @@ export function createProviderSignIn(
   };
 
   /** Sends the browser to the provider, with a new cookie. */
-  const begin = async (origin: Origin, source: () => OpenIdProvider, signIn: BegunSignIn): Promise<Step> => {
+  const begin = async (
+    origin: Origin,
+    source: () => OpenIdProvider,
+    signIn: BegunSignIn,
+    loginHint?: string | null,
+  ): Promise<Step> => {
     const value = ids.secret('');
     try {
-      const location = await source().authorizationUrl(secretsOf(value));
+      const location = await source().authorizationUrl(secretsOf(value), loginHint);
       const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
       await insertSignIn(db, { ...signIn, hash: hashSecret(value), expiresAt });
       return { location, cookies: [cookie.set(value)] };
@@ -257,7 +262,8 @@ export function createProviderSignIn(
       if (sessions.cookieProblem !== undefined) return failed('not_configured', origin);
       // Another origin must not sign a person in, not even as that person, except for a request that this browser has begun.
       const isForeign = site === 'cross-site' || site === 'same-site';
-      if (isForeign && !(requestId && (await hasRequest(requestId, cookies))))
+      const request = requestId === undefined ? undefined : await findRequest(requestId, cookies);
+      if (isForeign && !request)
         return provider || wanted.connectionId !== undefined
           ? { location: signInPage, cookies: [] }
           : failed('not_configured', origin);
@@ -268,13 +274,18 @@ export function createProviderSignIn(
       };
       if (wanted.connectionId === undefined)
         return provider
-          ? begin(origin, () => provider, { ...signIn, connectionId: null })
+          ? begin(origin, () => provider, { ...signIn, connectionId: null }, request?.loginHint)
           : failed('not_configured', origin);
       const connectionId = uuidIn(wanted.connectionId);
       const connection =
         connectionId === undefined ? undefined : await connections.findProvider(db, connectionId);
       return connection?.usable
-        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId })
+        ? begin(
+            origin,
+            connection.provider,
+            { ...signIn, connectionId: connection.connectionId },
+            request?.loginHint,
+          )
         : failed('connection_unavailable', origin);
     },
 
