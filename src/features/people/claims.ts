@@ -16,19 +16,20 @@ export const verifiedEmail = ({ email, email_verified: verified }: Claims): stri
 export const claimedName = ({ name }: Claims): string | undefined =>
   typeof name === 'string' ? cleanName(name) : undefined;
 
-/** For a person without a name: the part of the e-mail before the `@`, because the audit log has names and no e-mails. */
 export const nameOfNewcomer = (claims: Claims, subject: string): string =>
-  claimedName(claims) ?? cleanName(verifiedEmail(claims)?.replace(/@[^@]*$/, '') ?? subject) ?? 'Unnamed';
+  claimedName(claims) ?? cleanName(verifiedEmail(claims) ?? subject) ?? 'Unnamed';
 
 const imitatingCharacters = new RegExp(`[${imitating}]+`, 'gu');
 const maxLength = 100;
 
+/** An e-mail address is cut before the `@`: the audit log has names, and no e-mails. */
 function cleanName(text: string): string | undefined {
   // Cut first: the claim may be long.
   const shown = text
     .slice(0, 1_000)
     .toWellFormed()
     .replace(imitatingCharacters, ' ')
+    .replace(/@\S*/gu, ' ')
     .replace(/\s+/gu, ' ')
     .trim();
   const name = [...shown].slice(0, maxLength).join('').trim();
