@@ -46,6 +46,13 @@ function existsCheck(claim: string, claims: Claims): Check {
   );
 }
 
+/** Of a person's ID token. An e-mail that the provider has not verified counts as missing: people can enter any address. */
+export function personChecks(conditions: readonly Condition[], claims: Claims): Check[] {
+  const { email: _, ...others } = claims;
+  const trusted = claims.email_verified === true ? claims : others;
+  return conditions.map((condition) => conditionCheck(condition, trusted));
+}
+
 export const failedChecks = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);
 
 /** Why the values do not fit the operator; undefined when they do. */

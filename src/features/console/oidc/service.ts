@@ -9,12 +9,13 @@
 import { limits } from '../../../contract/limits.ts';
 import type { Scope } from '../../../contract/scopes.ts';
 import type { Caller, Origin } from '../../../kernel/caller.ts';
-import { conditionCheck, failedChecks } from '../../../kernel/conditions/match.ts';
+import { failedChecks, personChecks } from '../../../kernel/conditions/match.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { organization } from '../../../kernel/policy.ts';
 import {
+  loggedSubject,
   type OpenIdProvider,
   ProviderProblem,
   type ProviderIdentity as VerifiedIdentity,
@@ -89,9 +90,6 @@ const testPage = '/console/connection-test';
 
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
-
-/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
-const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
 
 const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? agentId;
 
@@ -182,7 +180,7 @@ export function createProviderSignIn(
 
   const refuseUninvited = async (origin: Origin, { issuer, subject }: Identity): Promise<SignInError> => {
     const [first] = await findInvitations(db, issuer, subject);
-    const identity = { issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+    const identity = { issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
     if (!first) {
       await refuse(origin, { reason: 'not invited', ...identity });
       return 'not_invited';
@@ -231,7 +229,7 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
       return failed(error.error, origin, [cookie.clear()]);
     }
@@ -371,7 +369,7 @@ export function createProviderSignIn(
       if (!test || !connection)
         return fail('CONNECTION_NOT_FOUND', { message: 'This browser has no test: begin again.' });
       const { claims } = test;
-      const checks = connection.conditions.map((condition) => conditionCheck(condition, claims));
+      const checks = personChecks(connection.conditions, claims);
       return {
         ...{ connectionId: connection.connectionId, claims, checks },
         admitted: failedChecks(checks).length === 0,
