@@ -36,7 +36,7 @@ import {
   type SessionDeps,
 } from './access/session-requests.ts';
 import type { RateWindow } from './rate-window.ts';
-import { type Access, type AccessCheck, type CountAgainst, type RouteEntry, scopeOf } from './route.ts';
+import { type Access, type AccessCheck, type CountAgainst, type RouteEntry, scopeToAskFor } from './route.ts';
 
 export interface GuardDeps extends AuthorizeCallerDeps, SessionDeps {
   /** Undefined unless the token is ours and live. */
@@ -142,7 +142,7 @@ export function createGuard(deps: GuardDeps): Guard {
   const challengesFor = (entry: RouteEntry | undefined): Challenges => ({
     metadata: resourceMetadata,
     basic: entry !== undefined && acceptsClientCredentials(entry.access),
-    scope: scopeOf(entry?.access),
+    scope: scopeToAskFor(entry?.access),
   });
 
   const refuseClient = async (
