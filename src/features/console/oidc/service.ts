@@ -308,7 +308,9 @@ export function createProviderSignIn(
 
     async finish(origin, cookies, query) {
       const value = cookie.read(cookies);
-      if (value === undefined) return failed(provider ? 'sign_in_expired' : 'not_configured', origin);
+      // A provider sends `state`: that of a connection, where the instance has no provider of its own.
+      const isAnswer = provider !== undefined || query.has('state');
+      if (value === undefined) return failed(isAnswer ? 'sign_in_expired' : 'not_configured', origin);
       const secrets = secretsOf(value);
       // Before the sign-in is used up: another site may send the browser here.
       if (query.get('state') !== secrets.state) {
