@@ -440,6 +440,23 @@ describe('a request that cannot be redirected', () => {
     assert.equal(new Set(pages).size, 1);
   });
 
+  it('the same page at our own API for an unknown organization, and for one without connections', async () => {
+    const slug = `elsewhere-${randomUUID().slice(0, 8)}`;
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug });
+    const client = scenario.documentClient();
+    const named = (organization: string) =>
+      t.call('GET', newRequest(client, { organization, resource: scenario.issuer }).url);
+    const unknown = await named('unknown');
+    assert.equal(unknown.status, 400, unknown.text);
+    for (const organization of [elsewhere.slug, elsewhere.organizationId, randomUUID()]) {
+      const { status, text } = await named(organization);
+      assert.deepEqual([status, text], [400, unknown.text]);
+    }
+    await scenario.connect(elsewhere.organizationId);
+    const found = await named(elsewhere.slug);
+    assert.equal(found.status, 302, found.text);
+  });
+
   it('302 with the same error for an organization that does not exist, and for one without access', async () => {
     const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug: randomUUID() });
     const client = await confidential();

@@ -49,3 +49,13 @@ export class ProviderProblem extends Error {
     this.reason = reason;
   }
 }
+
+/**
+ * A subject for the audit log. PostgreSQL stores no NUL and no half of a surrogate pair. Some providers take the e-mail as the subject: the
+ * log has no e-mails.
+ */
+export const loggedSubject = (subject: string): string =>
+  subject
+    .slice(0, 255)
+    .replace(/[^ -~]/g, '?')
+    .replace(/@.*$/, '@…');

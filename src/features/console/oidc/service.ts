@@ -14,6 +14,7 @@ import { fail } from '../../../kernel/fail.ts';
 import type { Cookies } from '../../../kernel/http/input/secret-cookie.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import {
+  loggedSubject,
   type OpenIdProvider,
   ProviderProblem,
   type ProviderIdentity as VerifiedIdentity,
@@ -74,8 +75,6 @@ const errorPageOf = ({ testerId }: BegunSignIn): string => (testerId === null ? 
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
 
-/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
-const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
 
 export function createProviderSignIn(
   deps: ConsoleDeps,
@@ -165,7 +164,7 @@ export function createProviderSignIn(
 
   const refuseUninvited = async (origin: Origin, { issuer, subject }: Identity): Promise<SignInError> => {
     const [first] = await findInvitations(db, issuer, subject);
-    const identity = { issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+    const identity = { issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
     if (!first) {
       await refuse(origin, { reason: 'not invited', ...identity });
       return 'not_invited';
@@ -214,7 +213,7 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
       return failed(error.error, origin, [cookie.cleared]);
     }
@@ -291,7 +290,9 @@ export function createProviderSignIn(
 
     async finish(origin, cookies, query) {
       const value = cookie.read(cookies);
-      if (value === undefined) return failed(provider ? 'sign_in_expired' : 'not_configured', origin);
+      // A provider sends `state`: that of a connection, where the instance has no provider of its own.
+      const isAnswer = provider !== undefined || query.has('state');
+      if (value === undefined) return failed(isAnswer ? 'sign_in_expired' : 'not_configured', origin);
       const secrets = secretsOf(value);
       // Before the sign-in is used up: another site may send the browser here.
       if (query.get('state') !== secrets.state) {
