@@ -28,7 +28,7 @@ export function createAuthorization(deps: AuthorizationDeps) {
     grants: [createCodeGrant(deps), createRefreshGrant(deps)],
     revokeRefreshToken: createRevokeRefreshToken(deps),
     continueRequest: consents.continueRequest,
-    hasRequest: signIn.hasRequest,
+    findRequestPrompt: signIn.findPrompt,
   };
 }
 

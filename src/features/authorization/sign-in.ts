@@ -15,10 +15,17 @@ import type { SignInChoice } from './schema.ts';
 /** The header `Cookie`. */
 export type Cookies = string | undefined;
 
+/** How a client wants the person to sign in. */
+export interface RequestPrompt {
+  readonly loginHint: string | undefined;
+  readonly reauthenticate: boolean;
+}
+
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
-  hasRequest(requestId: string, cookies: Cookies): Promise<boolean>;
+  /** Of a request of this browser; undefined when it has no such request. */
+  findPrompt(requestId: string, cookies: Cookies): Promise<RequestPrompt | undefined>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
   describe(requestId: string, cookies: Cookies): Promise<SignInChoice>;
@@ -77,10 +84,15 @@ export function createRequestSignIn(
   return {
     find,
 
-    async hasRequest(requestId, cookies) {
+    async findPrompt(requestId, cookies) {
       const browserHash = cookie.hashIn(cookies);
-      const now = new Date(clock.now());
-      return browserHash !== undefined && (await findRequest(db, requestId, browserHash, now)) !== undefined;
+      const request = browserHash && (await findRequest(db, requestId, browserHash, new Date(clock.now())));
+      return (
+        request && {
+          loginHint: request.loginHint ?? undefined,
+          reauthenticate: request.prompt.includes('login'),
+        }
+      );
     },
 
     async start(request) {

@@ -18,7 +18,7 @@ import { createCodeService } from './codes/service.ts';
 import { createLinkService } from './links/service.ts';
 import { createProviderPurgeLoop } from './oidc/loops.ts';
 import { providerSignInRoutes } from './oidc/routes.ts';
-import { type ContinueRequest, createProviderSignIn } from './oidc/service.ts';
+import { type ContinueRequest, createProviderSignIn, type FindRequestPrompt } from './oidc/service.ts';
 import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/cookie.ts';
 import { createSessionsListener } from './sessions/listener.ts';
@@ -51,8 +51,8 @@ export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   readonly connections: ConnectionProviders;
   readonly requirePermission: RequirePermission;
   readonly continueRequest: ContinueRequest;
-  /** Whether this browser has begun the authorization request: another site may then send it to the sign-in. */
-  hasRequest(requestId: string, cookies: string | undefined): Promise<boolean>;
+  /** Of an authorization request that this browser has begun: another site may then send it to the sign-in. */
+  readonly findRequestPrompt: FindRequestPrompt;
 }
 
 export function createConsole(deps: ConsoleDeps) {

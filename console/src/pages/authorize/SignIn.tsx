@@ -20,11 +20,11 @@ export const isOver = ({ status, code }: ApiError): boolean =>
 
 interface SignInProps {
   readonly requestId: string;
-  /** Where there is one way to sign in, the browser takes it. */
-  readonly startsByItself: boolean;
+  /** As another person. Otherwise the browser takes the way to sign in by itself where there is one only. */
+  readonly switching: boolean;
 }
 
-export function SignIn({ requestId, startsByItself }: SignInProps) {
+export function SignIn({ requestId, switching }: SignInProps) {
   const [chosen, setChosen] = useState<SignInChoice>();
   const loaded = useQuery({
     queryKey: ['requestSignIn', requestId],
@@ -55,10 +55,13 @@ export function SignIn({ requestId, startsByItself }: SignInProps) {
       {choice.organizationNeeded ? (
         <OrganizationForm requestId={requestId} onChosen={setChosen} />
       ) : (
-        <Ways choice={choice} startsByItself={startsByItself} />
+        <Ways choice={choice} switching={switching} />
       )}
       {choice.organizationNeeded && choice.instance && (
-        <WayButton address={requestSignIn(requestId)} label="Sign in with the provider of this instance" />
+        <WayButton
+          address={requestSignIn(requestId, { switching })}
+          label="Sign in with the provider of this instance"
+        />
       )}
     </Stack>
   );
@@ -115,27 +118,32 @@ interface Way {
   readonly label: string;
 }
 
-const waysOf = ({ requestId, connections, instance }: SignInChoice): readonly Way[] => [
+const waysOf = ({ requestId, connections, instance }: SignInChoice, switching: boolean): readonly Way[] => [
   ...connections.map(({ connectionId, name }) => ({
     connectionId,
-    address: requestSignIn(requestId, connectionId),
+    address: requestSignIn(requestId, { connectionId, switching }),
     label: `Sign in with ${visibleText(name)}`,
   })),
   ...(instance
-    ? [{ address: requestSignIn(requestId), label: 'Sign in with the provider of this instance' }]
+    ? [
+        {
+          address: requestSignIn(requestId, { switching }),
+          label: 'Sign in with the provider of this instance',
+        },
+      ]
     : []),
 ];
 
 interface WaysProps {
   readonly choice: SignInChoice;
-  readonly startsByItself: boolean;
+  readonly switching: boolean;
 }
 
-function Ways({ choice, startsByItself }: WaysProps) {
-  const ways = waysOf(choice);
+function Ways({ choice, switching }: WaysProps) {
+  const ways = waysOf(choice, switching);
   const only = ways.length === 1 ? ways[0] : undefined;
   // Once: a browser that refuses our cookies would otherwise go round in circles.
-  const [goes] = useState(() => startsByItself && only !== undefined && isFirst(choice.requestId));
+  const [goes] = useState(() => !switching && only !== undefined && isFirst(choice.requestId));
   useEffect(() => {
     if (!goes || !only) return;
     remember(only);

@@ -17,6 +17,7 @@ import { organization } from '../../../kernel/policy.ts';
 import {
   type OpenIdProvider,
   ProviderProblem,
+  type SignInPrompt,
   type ProviderIdentity as VerifiedIdentity,
 } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
@@ -56,6 +57,8 @@ interface StartRequest {
   readonly connectionId: unknown;
   /** The authorization request that the sign-in continues. */
   readonly requestId: unknown;
+  /** `select_account`: for another person than that of the session at the provider. */
+  readonly prompt: unknown;
   readonly site: unknown;
   readonly cookies: Cookies;
 }
@@ -67,6 +70,12 @@ export type ContinueRequest = (signIn: {
   readonly cookies: Cookies;
   readonly origin: Origin;
 }) => Promise<string>;
+
+/** How the client of an authorization request wants the person to sign in; undefined when the request is not of this browser. */
+export type FindRequestPrompt = (
+  requestId: string,
+  cookies: Cookies,
+) => Promise<Pick<SignInPrompt, 'loginHint' | 'reauthenticate'> | undefined>;
 
 export interface ProviderSignInService {
   options(): SignInOptions;
@@ -100,7 +109,7 @@ export function createProviderSignIn(
   sessions: Pick<Sessions, 'create' | 'cookieProblem' | 'requireSafeCookies'>,
 ): ProviderSignInService {
   const { db, clock, ids, log, settings, provider, people, lockEligibility, recordRefusal } = deps;
-  const { connections, requirePermission, continueRequest, hasRequest } = deps;
+  const { connections, requirePermission, continueRequest, findRequestPrompt } = deps;
   const { findInvitations, recordSignIn } = people;
   const cookie = createSignInCookie(settings.baseUrl);
   const now = () => new Date(clock.now());
@@ -238,10 +247,15 @@ export function createProviderSignIn(
   };
 
   /** Sends the browser to the provider, with a new cookie. */
-  const begin = async (origin: Origin, source: () => OpenIdProvider, signIn: BegunSignIn): Promise<Step> => {
+  const begin = async (
+    origin: Origin,
+    source: () => OpenIdProvider,
+    signIn: BegunSignIn,
+    prompt: SignInPrompt = {},
+  ): Promise<Step> => {
     const value = ids.secret('');
     try {
-      const location = await source().authorizationUrl(secretsOf(value));
+      const location = await source().authorizationUrl(secretsOf(value), prompt);
       const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
       await insertSignIn(db, { ...signIn, hash: hashSecret(value), expiresAt });
       return { location, cookies: [cookie.set(value)] };
@@ -249,6 +263,16 @@ export function createProviderSignIn(
       const page = signIn.testerId === null ? signInPage : testPage;
       return failed(await problem(error, origin), origin, [], page);
     }
+  };
+
+  /** For a client that wants a new sign-in: the person must have signed in since this one began. */
+  const maxAgeOf = async (
+    { requestId, expiresAt }: BegunSignIn & { expiresAt: string },
+    cookies: Cookies,
+  ): Promise<number | undefined> => {
+    const asked = requestId === null ? undefined : await findRequestPrompt(requestId, cookies);
+    const begunAt = Date.parse(expiresAt) - limits.providerSignInSeconds * 1_000;
+    return asked?.reauthenticate ? Math.ceil((clock.now() - begunAt) / 1_000) : undefined;
   };
 
   const hashOf = (cookies: Cookies): Buffer | undefined => {
@@ -287,7 +311,8 @@ export function createProviderSignIn(
       if (sessions.cookieProblem !== undefined) return failed('not_configured', origin);
       // Another origin must not sign a person in, not even as that person, except for a request that this browser has begun.
       const isForeign = site === 'cross-site' || site === 'same-site';
-      if (isForeign && !(requestId && (await hasRequest(requestId, cookies))))
+      const asked = requestId && (await findRequestPrompt(requestId, cookies));
+      if (isForeign && !asked)
         return provider || wanted.connectionId !== undefined
           ? { location: signInPage, cookies: [] }
           : failed('not_configured', origin);
@@ -296,15 +321,19 @@ export function createProviderSignIn(
         requestId: requestId ?? null,
         testerId: null,
       };
+      const prompt =
+        wanted.prompt === 'select_account'
+          ? { ...asked, loginHint: undefined, switchAccount: true }
+          : { ...asked };
       if (wanted.connectionId === undefined)
         return provider
-          ? begin(origin, () => provider, { ...signIn, connectionId: null })
+          ? begin(origin, () => provider, { ...signIn, connectionId: null }, prompt)
           : failed('not_configured', origin);
       const connectionId = uuidIn(wanted.connectionId);
       const connection =
         connectionId === undefined ? undefined : await connections.findProvider(db, connectionId);
       return connection?.usable
-        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId })
+        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId }, prompt)
         : failed('connection_unavailable', origin);
     },
 
@@ -327,7 +356,7 @@ export function createProviderSignIn(
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
           return failed('connection_unavailable', origin, [cookie.clear()]);
-        const identity = await source.identify(query, secrets);
+        const identity = await source.identify(query, secrets, await maxAgeOf(begun, cookies));
         if (testerId !== null) {
           await updateClaims(db, hash, identity.claims);
           return { location: testPage, cookies: [] };
