@@ -323,7 +323,7 @@ async function askedOf(
 ): Promise<Record<string, string | undefined>> {
   const { location } = await browser.request(address ?? '');
   assert.ok(location?.startsWith(scenario.provider.issuer), String(location));
-  return Object.fromEntries(new URL(location).searchParams);
+  return Object.fromEntries(new URL(String(location)).searchParams);
 }
 
 describe('a decision', () => {
