@@ -108,7 +108,8 @@ export function createBrowser(t: TestApp, baseUrl: string) {
     form: Record<string, string> = {},
     options: { stopAt?: string } = {},
   ): Promise<BrowserAnswer> => {
-    const [tag = '', ...inputs] = text.match(/<form\b[^>]*>|<input\b[^>]*>/gs) ?? [];
+    const [tag = '', ...inputs] =
+      text.slice(text.indexOf('<form')).match(/<form\b[^>]*>|<input\b[^>]*>/gs) ?? [];
     const hidden = inputs
       .filter((input) => attributeOf(input, 'type') === 'hidden')
       .map((input) => [attributeOf(input, 'name') ?? '', attributeOf(input, 'value') ?? '']);
