@@ -9,7 +9,7 @@ import { baseUrl, createAuthorizationScenario } from '../support/scenarios/autho
 import { callback } from '../support/scenarios/people.ts';
 
 const clientSecret = 'the secret of the client';
-const password = 'a password of the test';
+const passwordOf = (username: string) => `the password of ${username}`;
 const user = (username: string, lastName: string, groups: string[]) => ({
   username,
   lastName,
@@ -18,13 +18,17 @@ const user = (username: string, lastName: string, groups: string[]) => ({
   email: `${username}@company.example`,
   emailVerified: true,
   enabled: true,
-  credentials: [{ type: 'password', value: password, temporary: false }],
+  credentials: [{ type: 'password', value: passwordOf(username), temporary: false }],
 });
 const realm = {
   realm: 'company',
   enabled: true,
   groups: [{ name: 'agents' }],
-  users: [user('ada', 'Lovelace', ['/agents']), user('eve', 'Other', [])],
+  users: [
+    user('ada', 'Lovelace', ['/agents']),
+    user('grace', 'Hopper', ['/agents']),
+    user('eve', 'Other', []),
+  ],
   clients: [
     {
       clientId: 'countersign',
@@ -75,7 +79,7 @@ const follow = async (browser: TestBrowser, address: string) => {
 /** Fills in the form of Keycloak; returns the answer to the callback. */
 async function logIn(browser: TestBrowser, page: Awaited<ReturnType<typeof follow>>, username: string) {
   assert.equal(page.status, 200, page.text);
-  const back = await browser.submit(page, { username, password }, { stopAt: callback });
+  const back = await browser.submit(page, { username, password: passwordOf(username) }, { stopAt: callback });
   assert.ok(back.location?.includes(callback), `${back.status} ${back.text}`);
   return browser.request(back.location as string);
 }
@@ -116,7 +120,12 @@ describe('Keycloak as a connection', () => {
       const confirmed = requestIdIn((await logIn(browser, again, 'ada')).location);
       assert.equal((await browser.request(scenario.pathOf(confirmed))).status, 200);
       const other = await browser.visit(`${scenario.startOf(connectionId)}&prompt=select_account`);
-      assert.match(other.text, /<input[^>]* type="password"/);
+      // The page is for the account of the session; its button "Restart login" ends that session.
+      const [, restart = ''] = /location\.href='([^']*\/restart[^']*)'/.exec(other.text) ?? [];
+      const restarted = await browser.visit(new URL(restart.replaceAll('&amp;', '&'), other.url));
+      assert.equal((await logIn(browser, restarted, 'grace')).location, '/console');
+      const session = await browser.request('/console/api/session');
+      assert.equal(session.json.person.name, 'grace Hopper');
     },
   );
 
