@@ -75,6 +75,7 @@ export function createIssuance(
     people: registry.people,
     connections: registry.connections,
     findLendingTarget: resources.findLendingTarget,
+    detailsProblem: resources.detailsProblem,
     findClientAgent: agents.findClientAgent,
   });
   const grants = [delegations.grant, ...authorization.grants];

@@ -270,7 +270,7 @@ export type TokenPreviewRequest = { agentId: string; resource?: string | undefin
 
 export type TokenQuestion = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
-export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined };
+export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; authorization_details?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined };
 
 export type TokensByAgent = { tenantId: string; month: string; data: { agentId: string; tokenCount: number }[] };
 

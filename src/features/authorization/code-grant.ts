@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import Type from '../../contract/json-schema.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
@@ -43,6 +44,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
       code: Field(512, 'with grant_type=authorization_code'),
       redirect_uri: Field(2_048, 'with grant_type=authorization_code, if the authorization request named it'),
       code_verifier: Field(512, 'with grant_type=authorization_code (RFC 7636)'),
+      ...narrowingField,
     },
     errorCodes,
     transaction: 'own',
@@ -90,6 +92,7 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
         scope: undefined,
         within: scopes,
         audience: resource,
+        authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownCode, 'the consent was deleted');
       const refreshToken = ids.secret(refreshPrefix);

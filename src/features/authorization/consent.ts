@@ -11,7 +11,7 @@ import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import { sentence } from './endpoint.ts';
-import type { Consenter, Flow, OwnRequest } from './flow.ts';
+import { type Consenter, type Flow, type OwnRequest, offeredScopes } from './flow.ts';
 import { errorAddress, hostOf } from './redirect.ts';
 import {
   type AuthorizationRequest,
@@ -118,11 +118,17 @@ export function createConsentService(
       const agent =
         client.kind === 'registered' ? client : await findClientAgent(tx, organizationId, client.clientUri);
       const clientUri = client.kind === 'document' ? { clientUri: client.clientUri } : {};
-      const { resource, scopes } = request;
+      const { resource, scopes, authorizationDetails } = request;
       await ledger.record(tx, actor, 'consent.denied', {
         organizationId,
         agentId: agent?.agentId ?? nilUuid,
-        metadata: { personId, resource, scopes, ...clientUri },
+        metadata: {
+          personId,
+          resource,
+          scopes,
+          ...(authorizationDetails && { authorizationDetails }),
+          ...clientUri,
+        },
       });
       return errorAddress(request, new AuthorizationError('access_denied', 'the person refused'), issuer);
     });
@@ -131,16 +137,13 @@ export function createConsentService(
     db.transaction(async (tx) => {
       const request = await flow.decide(tx, own);
       const { personId } = await findActive(tx, person.personId);
-      const { resource } = request;
+      const { resource, authorizationDetails } = request;
+      if (decision.scopes?.length === 0 && !authorizationDetails)
+        throw validationError('body', [{ in: 'body', field: 'scopes', message: 'must not be empty' }]);
       const lendable = await consents.lendable(tx, personId, resource);
-      const scopes =
-        decision.scopes ?? (request.scopes ?? lendable).filter((scope) => lendable.includes(scope));
       try {
-        if (scopes.length === 0)
-          throw new AuthorizationError(
-            'access_denied',
-            'you may not lend any of the requested scopes of this API',
-          );
+        await flow.requireDetails(request, person.organizationId);
+        const scopes = decision.scopes ?? offeredScopes(request, lendable);
         requireOffered(scopes, request.scopes ?? lendable, lendable);
         const agentId = await flow.agentOf(tx, client, person);
         const { chainId } = await consents.grant(tx, person.actor, {
@@ -151,7 +154,7 @@ export function createConsentService(
           expiresIn: decision.expiresIn ?? limits.consent.defaultSeconds,
           allowRedelegation: decision.allowRedelegation ?? false,
           origin: 'consent',
-          authorizationDetails: null,
+          authorizationDetails,
         });
         return await flow.answerWithCode(tx, request, { chainId, agentId, scopes });
       } catch (error) {
@@ -184,7 +187,12 @@ export function createConsentService(
           name,
           description: target.scopes.find((scope) => scope.name === name)?.description ?? null,
         })),
-        authorizationDetails: null,
+        authorizationDetails: request.authorizationDetails,
+        ...(request.authorizationDetails && {
+          authorizationDetailTypes: target.authorizationDetailTypes
+            .filter(({ type }) => request.authorizationDetails?.some((detail) => detail.type === type))
+            .map(({ type, description }) => ({ type, description })),
+        }),
         expiresAt: request.expiresAt,
       };
     },

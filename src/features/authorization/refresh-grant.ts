@@ -7,6 +7,7 @@ import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import { errorCodes } from './code-grant.ts';
@@ -53,6 +54,7 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
       refresh_token: Type.Optional(
         Type.String({ maxLength: 512, description: 'with grant_type=refresh_token' }),
       ),
+      ...narrowingField,
     },
     errorCodes,
     transaction: 'own',
@@ -95,6 +97,7 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
         scope,
         within: scopes,
         audience: resource,
+        authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownToken, 'the consent was deleted');
       return { ...authorized, ...(clientUri !== null && { clientUri }), ...rotate(token, stored) };
