@@ -240,7 +240,13 @@ describe('validation', () => {
     ['uuid', '0b9f4e1c', false],
     ['ipv4', '127.0.0.1', true],
     ['ipv4', '::1', false],
+    ['ipv4', '127.0.0.256', false],
+    ['ipv4', '127.0.0.1.', false],
+    ['ipv4', '127.0.01', false],
     ['ipv6', '::1', true],
+    ['ipv6', '::ffff:127.0.0.1', true],
+    ['ipv6', '1::2::3', false],
+    ['ipv6', '127.0.0.1', false],
     ['constructor', 'anything', true],
     ['unknown', 'anything', true],
   ];
