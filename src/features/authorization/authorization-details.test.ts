@@ -68,6 +68,26 @@ describe('authorization_details at /authorize', () => {
     assert.deepEqual(event?.metadata.authorizationDetails, details);
   });
 
+  it('the largest details reach the token and the next agent', async () => {
+    const client = await confidential();
+    const { browser } = await member();
+    const empty = Buffer.byteLength(json({ type: 'note', more: '' }));
+    const largest = { type: 'note', more: 'ü'.repeat((4_096 - empty) >> 1) };
+    const { access_token: parentToken } = await tokensFor(
+      browser,
+      client,
+      { resource: identifier, scope: 'orders:read', authorization_details: json(largest) },
+      { decision: 'approve', allowRedelegation: true },
+    );
+    assert.deepEqual((await introspect(parentToken)).authorization_details, [largest]);
+    const { agentId: delegateeId } = await t.agent();
+    const link = await t.call('POST', '/api/v1/delegations', {
+      token: await t.token(undefined, client.agent),
+      payload: { delegateeId, scopes: ['orders:read'], parentToken },
+    });
+    assert.equal(link.status, 201, link.text);
+  });
+
   it('without scope they say it all, and the person can untick every scope', async () => {
     const client = await confidential();
     const { browser } = await member();
@@ -137,6 +157,7 @@ describe('authorization_details at /authorize', () => {
     [json({ ...payment, amount: 0.001 }), /^\/0\/amount must be a multiple of 0\.01$/],
     [json({ type: 'payment', amount: 1 }), /^\/0\/currency is missing$/],
     [json({ ...payment, 'a/b "': 1 }), /^\/0\/a~1b%20%22 is not allowed$/],
+    [json({ ...payment, ['ü'.repeat(900)]: 1 }), /^\/0\/(%C3%BC){64}\.\.\. is not allowed$/],
     ['[{"type":"payment","amount":1e999,"currency":"EUR"}]', /^\/0\/amount is a number too large/],
     ['[{"type":"payment","amount":1,"amount":2,"currency":"EUR"}]', /the same field twice$/],
     ['[{"type":"note","text":"\\u0000"}]', /^\/0\/text contains a NUL character$/],

@@ -30,10 +30,13 @@ export function describeProblem({ pointer, message }: DetailProblem): string {
     .split('/')
     .map(shortened)
     .join('/')
-    .replace(/[^!#-[\]-~]/gu, encodeURIComponent);
+    .replace(/[^!#-[\]-~]/gu, encodeURIComponent)
+    .slice(0, maxPlaceLength);
   return `${place === '' ? 'authorization_details' : place} ${message}`;
 }
 
+/** The description may be part of an address. */
+const maxPlaceLength = 512;
 const maxNameLength = 64;
 const shortened = (name: string): string => {
   const characters = [...name];
