@@ -189,9 +189,9 @@ describe('authorization_details at /authorize', () => {
     assert.match(page.text, /\/0\/type is no type of the API/);
   });
 
-  it('302 invalid_authorization_details at an API without the type, and at our own', async () => {
+  it('302 invalid_authorization_details at an API without the type, and at our own, before the sign-in', async () => {
     const client = await confidential();
-    const { browser } = await member();
+    const browser = scenario.newBrowser();
     for (const resource of [scenario.resource.identifier, scenario.issuer]) {
       const request = newRequest(client, { resource, authorization_details: json(payment) });
       const { error } = answerIn((await browser.request(request.url)).location);
