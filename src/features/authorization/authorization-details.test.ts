@@ -256,6 +256,7 @@ describe('authorization_details at /token', () => {
     const tokens = await tokensFor(browser, client, both);
     const wrong: [string, RegExp][] = [
       [json({ ...payment, amount: 20 }), /^\/0 is none of the details that were approved$/],
+      [json(payment, payment), /^\/1 is none of the details that were approved$/],
       [json(payment, { type: 'payment' }), /^\/1 is none of the details that were approved$/],
       ['[]', /1 to 10 objects$/],
       ['nonsense', /must be a JSON array/],
