@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import type { TestBrowser } from '../support/clients/browser.ts';
+import { createBrowser, type TestBrowser } from '../support/clients/browser.ts';
 import { listenForApprovals } from '../support/clients/listening.ts';
 import { type Run, runCommand } from '../support/command-line.ts';
 import { startInProcess } from '../support/commands-in-process.ts';
@@ -97,6 +97,11 @@ describe('approve and deny', () => {
           /^countersign: only a person decides.*countersign login --code/,
         );
     assertRefused(await run(asAgent, ['approvals', 'list', '--mine']), 4, /only a person/);
+    const browser = createBrowser(t, issuer);
+    const { clientId, clientSecret } = t.operator;
+    await browser.change('POST', '/console/api/session', { clientId, clientSecret });
+    const words = ['approvals', 'approve', approvalId];
+    assertRefused(await run(await signIn(browser), words), 4, /FORBIDDEN: Only a person can decide/);
     assert.equal((await read(approvalId)).status, 'pending');
   });
 
@@ -127,7 +132,8 @@ describe('list and show', () => {
     assert.equal((await json(asAgent, ['approvals', 'show', approvalId])).status, 'pending');
     assertRefused(await run(asAgent, ['approvals', 'list']), 4, /audit:read/);
     const mine = await json(asPerson, ['approvals', 'list', '--mine', '--status', 'pending', '--all']);
-    assert.ok(mine.data.some((one: { approvalId: string }) => one.approvalId === approvalId));
+    const found = mine.data.find((one: { approvalId: string }) => one.approvalId === approvalId);
+    assert.ok(found.agentName, 'only the list of the person has it');
     const shown = await json(asPerson, ['approvals', 'show', approvalId, '--mine']);
     assert.match(shown.url, new RegExp(`/console/approvals/${approvalId}$`));
     const table = await run(asPerson, ['approvals', 'list', '--mine', '--limit', '1']);
