@@ -60,7 +60,7 @@ export function createAuthorization(deps: AuthorizationDeps) {
     isPublicClient,
     revokeRefreshToken: createRevokeRefreshToken(deps),
     continueRequest: consents.continueRequest,
-    findRequest: signIn.findRequest,
+    findRequestPrompt: signIn.findPrompt,
   };
 }
 
