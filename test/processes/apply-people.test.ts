@@ -222,6 +222,42 @@ clientPolicies:
   });
 });
 
+describe('approval policies', () => {
+  it('are set, also of an organization that the file creates, and keep fields that are left out', async () => {
+    const text = (fields: string) => `version: 1
+organizations:
+  - {slug: approving, name: Approving}
+approvalPolicies:
+  - {organization: approving, ${fields}}
+`;
+    const first = text('maxAccessSeconds: 900, requireTwo: [https://pay.example]');
+    const made = await applied(first, '--yes');
+    assert.equal(made.code, 0, made.output);
+    assert.match(
+      made.stdout,
+      /^~ approval policy of approving\n {4}maxAccessSeconds +86400 → 900\n {4}requireTwo +\+ https:\/\/pay\.example$/m,
+    );
+    assert.equal((await applied(first, '--plan')).code, 0);
+    assert.equal((await applied(text('selfApproval: true'), '--yes')).code, 0);
+    const { organizationId } = (await api('GET', '/organizations?limit=100')).data.find(
+      ({ slug }: { slug: string }) => slug === 'approving',
+    );
+    const policy = { maxAccessSeconds: 900, selfApproval: true, requireTwo: ['https://pay.example'] };
+    assert.deepEqual(await api('GET', `/organizations/${organizationId}/approval-policy`), policy);
+    const exported = await countersign(['export', '--organization', organizationId]);
+    assert.match(
+      exported.stdout,
+      /^approvalPolicies:\n {2}- organization: approving\n {4}maxAccessSeconds: 900\n {4}selfApproval: true$/m,
+    );
+    const again = await countersign(['apply', '-f', '-', '--plan'], { input: exported.stdout });
+    assert.equal(again.code, 0, again.output);
+    const twice = await applied(text('selfApproval: true}\n  - {organization: approving'), '--plan');
+    assert.match(twice.output, /:6:5: an earlier entry has the approval policy of approving/);
+    const wrong = await applied(text('maxAccessSeconds: 5'), '--plan');
+    assert.match(wrong.output, /maxAccessSeconds must be/);
+  });
+});
+
 describe('people', () => {
   it('change their role, agent and status, however an entry names them; a second run changes nothing', async () => {
     const { connection, invite, apply, person } = await newOrganization('staffed');
