@@ -4,7 +4,7 @@ export type A2aAgentCard = { name: string; description: string; supportedInterfa
 
 export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -14,7 +14,7 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
 
 export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
 
@@ -142,7 +142,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 

@@ -35,6 +35,7 @@ const shownTexts: ReadonlySet<Key> = new Set<Key>([
   'kafkaBrokers',
   'kafkaTopicPrefix',
   'kafkaSaslMechanism',
+  'mailFrom',
   'stripeApiUrl',
   'consoleOidcIssuer',
   'consoleOidcClientId',
