@@ -347,7 +347,7 @@ export const variables = {
   }),
   mailFrom: optional(mailSender, 'see SMTP_URL', {
     env: 'MAIL_FROM',
-    description: 'the sender of mails, as name@example.com or Name <name@example.com>',
+    description: 'the sender of mails, as `name@example.com` or `Name <name@example.com>`',
   }),
 
   ...section('Features'),
