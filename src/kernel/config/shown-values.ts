@@ -35,7 +35,6 @@ const shownTexts: ReadonlySet<Key> = new Set<Key>([
   'kafkaBrokers',
   'kafkaTopicPrefix',
   'kafkaSaslMechanism',
-  'mailFrom',
   'stripeApiUrl',
   'consoleOidcIssuer',
   'consoleOidcClientId',
