@@ -41,6 +41,8 @@ type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly allowedScopes: readonly Scope[];
   readonly status?: Agent['status'];
   readonly clientUri?: string;
+  /** The person who registers it through the console. */
+  readonly registeredBy?: string | undefined;
 };
 
 export interface AgentService extends ClientAgents {
@@ -106,7 +108,12 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   const readCached = createAgentCache(deps, findAgent);
 
-  const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
+  const register: AgentService['register'] = async (
+    tx,
+    actor,
+    { registeredBy, ...wanted },
+    agentId = ids.uuid(),
+  ) => {
     const now = isoTime(clock);
     const agent: Agent = {
       redirectUris: [],
@@ -124,7 +131,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await reserveAgentSlot(tx, agent.organizationId);
     // With many tenants an address is unique within its organization: a 409 must not tell of another tenant's agents.
     const isTaken = !multiTenant && (await lockEmail(tx, agent.email)).isTaken;
-    if (isTaken || !(await insertAgent(tx, agent)))
+    if (isTaken || !(await insertAgent(tx, agent, registeredBy)))
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
     await ledger.record(tx, actor, 'agent.created', eventSubject(agent));
     tx.afterCommit(() =>
@@ -234,7 +241,12 @@ export function createAgentService(deps: AgentDeps): AgentService {
       refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
       const organizationId = organizationFor(caller, organization_id);
       return db.transaction((tx) =>
-        register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
+        register(tx, caller, {
+          ...wanted,
+          organizationId,
+          allowedScopes: granted,
+          registeredBy: caller.person?.personId,
+        }),
       );
     },
 

@@ -36,18 +36,18 @@ export async function lockEmail(tx: Queryable, email: string): Promise<{ readonl
 }
 
 /** False when the e-mail is taken within the organization; or in any, as long as the index of earlier versions exists. */
-export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean> {
+export async function insertAgent(db: Queryable, agent: Agent, registeredBy?: string): Promise<boolean> {
   const inserted = await db.run(
     'agents.insert',
     sql`insert into agents
           (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
            allowed_scopes, rate_limit_per_minute, redirect_uris, public_client, client_uri, notification_uri,
-           created_at, updated_at)
+           created_at, updated_at, registered_by)
         values
           (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.agentType}, ${agent.version},
            ${agent.capabilities}, ${agent.owner}, ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes},
            ${agent.rateLimitPerMinute}, ${agent.redirectUris}, ${agent.publicClient}, ${agent.clientUri},
-           ${agent.notificationUri}, ${agent.createdAt}, ${agent.updatedAt})
+           ${agent.notificationUri}, ${agent.createdAt}, ${agent.updatedAt}, ${registeredBy ?? null})
         on conflict do nothing`,
   );
   return inserted === 1;

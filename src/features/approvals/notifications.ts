@@ -11,6 +11,7 @@ import { type Vault, VaultProblem } from '../../kernel/data/vault.ts';
 import { type Mailer, MailProblem } from '../../kernel/ports/mail.ts';
 import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import { approvalUrl } from './approval.ts';
 import { mailOf } from './mail-text.ts';
 import { createNotificationSender, type SendResult } from './notification-sender.ts';
 import {
@@ -44,10 +45,6 @@ export interface ApprovalNotificationDeps extends Pick<SharedDeps, 'db' | 'clock
   readonly baseUrl: string;
   pause(milliseconds: number): Promise<void>;
 }
-
-/** The page that decides. */
-export const approvalUrl = (baseUrl: string, approvalId: string): string =>
-  `${baseUrl}/console/approvals/${approvalId}`;
 
 const pingTimeoutMs = 10_000;
 /** Longer than all attempts together. */
