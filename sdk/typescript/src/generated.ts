@@ -22,6 +22,16 @@ export type AgentUsage = { agentId: string; totals: { api_calls?: number | undef
 
 export type AgentUsagePage = { data: AgentUsage[]; total: number; page: number; limit: number };
 
+export type Approval = { approvalId: string; organizationId: string; agentId: string; resource: { identifier: string; name: string }; scopes: string[]; authorizationDetails: AuthorizationDetail[] | null; bindingMessage: string | null; requestedFor: "person" | "approvers"; personId: string | null; accessExpiresIn: number; status: "pending" | "approved" | "denied" | "expired" | "canceled"; requiredApprovals: number; approvals: { personId: string; at: string }[]; decidedBy: string | null; decidedAt: string | null; chainId: string | null; createdAt: string; expiresAt: string };
+
+export type ApprovalPage = { data: Approval[]; total: number; page: number; limit: number };
+
+export type ApprovalPolicy = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
+
+export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
+
+export type ApprovalsByAgent = { tenantId: string; days: number; data: { agentId: string; pending: number; approved: number; denied: number; expired: number; canceled: number }[]; total: number; page: number; limit: number };
+
 export type AuditAnchor = { number: number; time: string; signed: string };
 
 export type AuditChain = { organizationId: string; size: number; startsAfter: number; anchor: AuditAnchor | null; inconsistentLinks: boolean; links: AuditLink[]; checkpoints: AuditChainCheckpoint[] };
@@ -52,6 +62,10 @@ export type AuthorizationDetail = { type: string } & Record<string, unknown>;
 
 export type AuthorizationDetailType = { type: string; description: string | null; schema: Record<string, unknown> };
 
+export type BackchannelAnswer = { auth_req_id: string; approval_id: string; expires_in: number; interval: number };
+
+export type BackchannelRequest = { scope?: string | undefined; resource?: string | undefined; login_hint?: string | undefined; binding_message?: string | undefined; authorization_details?: string | undefined; requested_expiry?: string | undefined; access_expires_in?: string | undefined; client_notification_token?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined } & Record<string, unknown>;
+
 export type BillingEventReceipt = { received: true; outcome: "applied" | "repeated" | "late" | "ignored" | "unknown" };
 
 export type Checkout = { checkoutUrl: string; sessionId: string; expiresAt: string };
@@ -60,7 +74,7 @@ export type ClientPolicy = { mode: "any" | "domains" | "approval" | "off"; domai
 
 export type ClientPolicyChange = { mode: "any" | "domains" | "approval" | "off"; domains?: string[] | undefined };
 
-export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
+export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; approvals: ReportedApprovals; from_cache: boolean };
 
 export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; createdAt: string; updatedAt: string };
 
@@ -188,7 +202,9 @@ export type OrganizationPage = { data: Organization[]; total: number; page: numb
 
 export type OutsideTokenExchange = { grant_type?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; actor_token?: string | undefined; client_id?: string | undefined; scope?: string | undefined; resource?: string | undefined; audience?: string | undefined };
 
-export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; approvals: OverviewApprovals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+
+export type OverviewApprovals = { waiting: number; medianDecisionSeconds: number | null };
 
 export type OverviewAudit = { intact: boolean; checkedAt: string | null };
 
@@ -230,6 +246,8 @@ export type ReceivedShare = { resourceId: string; identifier: string; name: stri
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
 
+export type ReportedApprovals = { since: string; pending: number; approved: number; denied: number; expired: number; canceled: number; data: (({ approvalId: string; agentId: string; resource: string; scopes: string[]; status: "pending" | "approved" | "denied" | "expired" | "canceled"; decidedBy: string | null; createdAt: string; decidedAt: string | null })[]) | null };
+
 export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; authorizationDetailTypes: AuthorizationDetailType[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
 export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
@@ -270,7 +288,7 @@ export type TokenPreviewRequest = { agentId: string; resource?: string | undefin
 
 export type TokenQuestion = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
-export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined };
+export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined; auth_req_id?: string | undefined };
 
 export type TokensByAgent = { tenantId: string; month: string; data: { agentId: string; tokenCount: number }[] };
 
@@ -321,6 +339,7 @@ export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
+  cancelApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: undefined };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
@@ -354,6 +373,9 @@ export interface Operations {
   getAgentAnalytics: { params: {  }; query: {  }; body: undefined; response: TokensByAgent };
   getAgentCard: { params: { agentId: string }; query: { format?: "a2a" | "oasf" | "badge" | undefined }; body: undefined; response: AgentCard | A2aAgentCard | OasfRecord | AgentBadge };
   getAgentKeys: { params: { agentId: string }; query: {  }; body: undefined; response: KeySet };
+  getApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: Approval };
+  getApprovalAnalytics: { params: {  }; query: { days?: number | undefined; page?: number | undefined; limit?: number | undefined }; body: undefined; response: ApprovalsByAgent };
+  getApprovalPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ApprovalPolicy };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
@@ -387,6 +409,7 @@ export interface Operations {
   jwks: { params: {  }; query: {  }; body: undefined; response: { keys: Record<string, unknown>[] } };
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
   listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
+  listApprovals: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "pending" | "approved" | "denied" | "expired" | "canceled" | undefined; agentId?: string | undefined }; body: undefined; response: ApprovalPage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
@@ -417,6 +440,7 @@ export interface Operations {
   protectedResource: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   putAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: ResourceScopeNames; response: Grant };
   putAgentKeys: { params: { agentId: string }; query: {  }; body: KeySet; response: KeySet };
+  putApprovalPolicy: { params: { orgId: string }; query: {  }; body: ApprovalPolicyChange; response: ApprovalPolicy };
   putClientPolicy: { params: { orgId: string }; query: {  }; body: ClientPolicyChange; response: ClientPolicy };
   putResourceShare: { params: { resourceId: string; organizationId: string }; query: {  }; body: ResourceScopeNames; response: ResourceShare };
   readyz: { params: {  }; query: {  }; body: undefined; response: Probe };
@@ -426,6 +450,7 @@ export interface Operations {
   removePerson: { params: { orgId: string; personId: string }; query: {  }; body: undefined; response: undefined };
   replayWebhookDeliveries: { params: { id: string }; query: {  }; body: WebhookReplayRequest; response: WebhookReplay };
   replayWebhookDelivery: { params: { id: string; deliveryId: string }; query: {  }; body: undefined; response: WebhookDelivery };
+  requestApproval: { params: {  }; query: {  }; body: BackchannelRequest; response: BackchannelAnswer };
   resolveDid: { params: { agentId: string }; query: {  }; body: undefined; response: DidResolution };
   revokeCredential: { params: { agentId: string; credentialId: string }; query: {  }; body: undefined; response: undefined };
   revokeDelegation: { params: { chainId: string }; query: {  }; body: undefined; response: undefined };
@@ -475,6 +500,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
+  cancelApproval: { method: 'DELETE', path: '/api/v1/approvals/{approvalId}', scopes: [] },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
@@ -508,6 +534,9 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAgentAnalytics: { method: 'GET', path: '/api/v1/analytics/agents', scopes: [] },
   getAgentCard: { method: 'GET', path: '/api/v1/agents/{agentId}/did/card' },
   getAgentKeys: { method: 'GET', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:read"] },
+  getApproval: { method: 'GET', path: '/api/v1/approvals/{approvalId}', scopes: [] },
+  getApprovalAnalytics: { method: 'GET', path: '/api/v1/analytics/approvals', scopes: [] },
+  getApprovalPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
@@ -541,6 +570,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   jwks: { method: 'GET', path: '/.well-known/jwks.json' },
   listAgentGrants: { method: 'GET', path: '/api/v1/agents/{agentId}/grants', scopes: ["agents:read"] },
   listAgents: { method: 'GET', path: '/api/v1/agents', scopes: ["agents:read"] },
+  listApprovals: { method: 'GET', path: '/api/v1/approvals', scopes: ["audit:read"] },
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },
@@ -571,6 +601,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   protectedResource: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
   putAgentGrant: { method: 'PUT', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   putAgentKeys: { method: 'PUT', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:write"] },
+  putApprovalPolicy: { method: 'PUT', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
   putClientPolicy: { method: 'PUT', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
   putResourceShare: { method: 'PUT', path: '/api/v1/resources/{resourceId}/shares/{organizationId}', scopes: ["resources:write"] },
   readyz: { method: 'GET', path: '/readyz' },
@@ -580,6 +611,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   removePerson: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/people/{personId}', scopes: [] },
   replayWebhookDeliveries: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/replay', scopes: ["webhooks:write"] },
   replayWebhookDelivery: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/{deliveryId}/replay', scopes: ["webhooks:write"] },
+  requestApproval: { method: 'POST', path: '/api/v1/bc-authorize', form: true },
   resolveDid: { method: 'GET', path: '/api/v1/agents/{agentId}/did/resolve', scopes: [] },
   revokeCredential: { method: 'DELETE', path: '/api/v1/agents/{agentId}/credentials/{credentialId}', scopes: ["agents:write"] },
   revokeDelegation: { method: 'DELETE', path: '/api/v1/delegations/{chainId}', scopes: [] },
