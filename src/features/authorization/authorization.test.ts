@@ -203,6 +203,17 @@ describe('the whole way', () => {
     assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
   });
 
+  it('login_hint reaches the provider, in the browser that began the request', async () => {
+    const client = await confidential();
+    const browser = newBrowser();
+    const begun = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hintIn = async (asking: typeof browser) => {
+      const { location } = await asking.request(begun.location ?? '');
+      return new URL(location ?? '').searchParams.get('login_hint');
+    };
+    assert.deepEqual([await hintIn(browser), await hintIn(newBrowser())], ['ada@example.com', null]);
+  });
+
   it('POST with a form does the same', async () => {
     const client = await confidential();
     const { parameters } = newRequest(client);
@@ -353,6 +364,14 @@ describe('a decision', () => {
     assert.ok(answer.json.message.includes(name), answer.json.message);
   });
 
+  it('a sign-in that fails ends on a page of ours, not at the client', async () => {
+    const client = await confidential();
+    const { login, personId } = await member();
+    await operate('PATCH', `/organizations/${organizationId}/people/${personId}`, { status: 'suspended' });
+    const done = await logIn(newBrowser(), newRequest(client).url, login);
+    assert.match(done.location ?? '', /^\/console\/sign-in\?error=person_suspended&/);
+  });
+
   it('access_denied when the person may lend nothing, before and after the sign-in', async () => {
     const client = await confidential();
     const closed = await scenario.makeResource({ peopleScopes: [] });
@@ -419,6 +438,23 @@ describe('a request that cannot be redirected', () => {
     ];
     for (const uri of uris) pages.push(await page(newRequest(client, { redirect_uri: uri }).url));
     assert.equal(new Set(pages).size, 1);
+  });
+
+  it('the same page at our own API for an unknown organization, and for one without connections', async () => {
+    const slug = `elsewhere-${randomUUID().slice(0, 8)}`;
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug });
+    const client = scenario.documentClient();
+    const named = (organization: string) =>
+      t.call('GET', newRequest(client, { organization, resource: scenario.issuer }).url);
+    const unknown = await named('unknown');
+    assert.equal(unknown.status, 400, unknown.text);
+    for (const organization of [elsewhere.slug, elsewhere.organizationId, randomUUID()]) {
+      const { status, text } = await named(organization);
+      assert.deepEqual([status, text], [400, unknown.text]);
+    }
+    await scenario.connect(elsewhere.organizationId);
+    const found = await named(elsewhere.slug);
+    assert.equal(found.status, 302, found.text);
   });
 
   it('302 with the same error for an organization that does not exist, and for one without access', async () => {
@@ -516,6 +552,16 @@ describe('errors that go back to a registered client', () => {
       error: 'invalid_request',
       state: undefined,
     });
+  });
+
+  it('302 server_error when something fails, without details', async () => {
+    const client = await confidential();
+    await t.sql('alter table authorization_requests rename to moved_requests');
+    try {
+      assert.deepEqual(await errorOf(newRequest(client).url), { error: 'server_error', state: 'a state' });
+    } finally {
+      await t.sql('alter table moved_requests rename to authorization_requests');
+    }
   });
 
   it('302 unauthorized_client for a suspended client', async () => {
@@ -628,6 +674,36 @@ describe('the organization', () => {
     const alone = newBrowser();
     const path = `${pathOf(requestIdIn((await alone.request(document.url)).location))}/sign-in`;
     assert.equal((await alone.request(path)).json.organizationNeeded, true);
+  });
+
+  it('with several connections the page offers them all', async () => {
+    const home = await operate('POST', '/organizations', {
+      name: 'Home',
+      slug: randomUUID(),
+      planTier: 'pro',
+    });
+    const first = await scenario.connect(home.organizationId, 'First');
+    const second = await operate('POST', `/organizations/${home.organizationId}/connections`, {
+      ...{ name: 'Second', issuer: 'https://login.example.com', clientId: 'a', clientSecret: 'a' },
+    });
+    const client = await confidential({ organization_id: home.organizationId });
+    const browser = newBrowser();
+    const { location } = await browser.request(newRequest(client, { resource: baseUrl }).url);
+    const requestId = requestIdIn(location);
+    const { connections, organizationNeeded } = (await browser.request(`${pathOf(requestId)}/sign-in`)).json;
+    assert.deepEqual(
+      [organizationNeeded, connections],
+      [
+        false,
+        [
+          { connectionId: first.connectionId, name: 'First' },
+          { connectionId: second.connectionId, name: 'Second' },
+        ],
+      ],
+    );
+    const start = `/console/api/oidc/start?connectionId=${first.connectionId}&requestId=${requestId}`;
+    const done = await logIn(browser, start, `person-${randomUUID()}`);
+    assert.equal(done.location?.startsWith(redirectUri), true, 'a member may lend nothing of our own API');
   });
 
   it("without a connection: the instance's own provider if there is one, otherwise the page", async () => {

@@ -28,8 +28,8 @@ export interface OpenIdProvider {
   readonly issuer: string;
   /** For the button of the sign-in page. */
   readonly name: string;
-  /** The provider's page for the browser. */
-  authorizationUrl(secrets: SignInSecrets): Promise<string>;
+  /** The provider's page for the browser. The hint says who will probably sign in (`login_hint`). */
+  authorizationUrl(secrets: SignInSecrets, loginHint?: string | null): Promise<string>;
   /** Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. */
   identify(query: URLSearchParams, secrets: SignInSecrets): Promise<ProviderIdentity>;
 }
@@ -49,3 +49,13 @@ export class ProviderProblem extends Error {
     this.reason = reason;
   }
 }
+
+/**
+ * A subject for the audit log. PostgreSQL stores no NUL and no half of a surrogate pair. Some providers take the e-mail as the subject: the
+ * log has no e-mails.
+ */
+export const loggedSubject = (subject: string): string =>
+  subject
+    .slice(0, 255)
+    .replace(/[^ -~]/g, '?')
+    .replace(/@.*$/, '@…');
