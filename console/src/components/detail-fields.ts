@@ -24,7 +24,7 @@ export function fieldsOf(value: unknown, path: readonly string[] = []): readonly
 }
 
 /** Fills space without ink, but is no control character. */
-const blanks = /[\u115f\u1160\u2800\u3164\uffa0\u034f]/gu;
+const blanks = /[\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 /** Text with a sign in place of each character that cannot be seen, ends of lines included: nothing about an action may hide. */
 export const exactText = (text: string): string =>
