@@ -7,7 +7,10 @@ alter table resources add column authorization_detail_types jsonb not null defau
 alter table delegations add column authorization_details jsonb;
 
 -- Where the agent learns that a request was decided (CIBA, ping mode).
-alter table agents add column notification_uri text;
+alter table agents
+  add column notification_uri text,
+  -- The person who registered the agent through the console.
+  add column registered_by uuid;
 
 -- No row: the defaults.
 create table approval_policies (
@@ -57,8 +60,10 @@ create index approvals_by_agent on approvals (agent_id, created_at desc, approva
 create index approvals_by_person on approvals (person_id, created_at desc, approval_id desc) where person_id is not null;
 create index approvals_pending on approvals (organization_id, expires_at) where status = 'pending';
 create index approvals_pending_by_expiry on approvals (expires_at) where status = 'pending';
+create index approvals_decided_by_expiry on approvals (expires_at) where status <> 'pending';
 create index approvals_by_resource on approvals (resource_id) where resource_id is not null;
 create index approvals_by_chain on approvals (chain_id) where chain_id is not null;
+create index approvals_with_ping on approvals (approval_id) where ping is not null;
 
 -- What is still to be told: an agent by ping, a person by mail.
 create table approval_notifications (

@@ -1,3 +1,4 @@
+import { encryptedPings } from '../features/approvals/notifications-store.ts';
 import { encryptedClientSecrets } from '../features/connections/encrypted-secrets-store.ts';
 import { encryptedResponses } from '../features/idempotency/encrypted-responses-store.ts';
 import { encryptedSecrets } from '../features/webhooks/subscriptions/encrypted-secrets-store.ts';
@@ -8,4 +9,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   ...encryptedSecrets,
   encryptedClientSecrets,
   encryptedResponses,
+  encryptedPings,
 ];

@@ -196,3 +196,6 @@ export const tokenErrors = {
 } as const;
 
 export type TokenErrorCode = keyof typeof tokenErrors;
+
+/** Answers to a poll, not refusals: the audit log does not record them. */
+export const pollingErrors: ReadonlySet<TokenErrorCode> = new Set(['authorization_pending', 'slow_down']);

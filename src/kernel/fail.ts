@@ -48,13 +48,15 @@ export class TokenError extends Error {
     description: string,
     reason = description,
     details: Record<string, unknown> = {},
+    /** Where an endpoint answers the code with another status than the token endpoint. */
+    status: number = tokenErrors[code],
   ) {
     super(description);
     this.reason = reason;
     this.details = details;
     this.name = 'TokenError';
     this.code = code;
-    this.status = tokenErrors[code];
+    this.status = status;
   }
 }
 

@@ -186,3 +186,46 @@ describe('clientUri', () => {
     assert.deepEqual(refusalOf(await post({ email })), [400, 'VALIDATION_ERROR', 'email']);
   });
 });
+
+describe('notificationUri', () => {
+  it('201 and 200 store it as it is, null removes it, and the event names the field', async () => {
+    const agentId = await create({ notificationUri: 'https://agent.example.com/n?x=%41' });
+    assert.equal((await read(agentId)).notificationUri, 'https://agent.example.com/n?x=%41');
+    const listed = await t.call('GET', `/api/v1/agents?ids=${agentId}`, { token: operator });
+    assert.equal(listed.json.data[0].notificationUri, 'https://agent.example.com/n?x=%41');
+    const removed = await patch(agentId, { notificationUri: null });
+    assert.deepEqual([removed.status, removed.json.notificationUri], [200, null]);
+    assert.deepEqual(await read(agentId), removed.json);
+    const [event] = await t.sql<{ metadata: { changed: string[] } }>(
+      "select metadata from audit_events where agent_id = $1 and action = 'agent.updated'",
+      [agentId],
+    );
+    assert.deepEqual(event?.metadata.changed, ['notificationUri']);
+  });
+
+  it("400 VALIDATION_ERROR for what a webhook's URL may not be either", async () => {
+    const agentId = await create();
+    const bad = [
+      'http://agent.example.com/',
+      'https://user:secret@agent.example.com/',
+      'https://agent.example.com/#x',
+      'https://agent.example.com/ x',
+      'https://agent.example.com/\r\nX: y',
+      'https://',
+      'javascript:alert(1)',
+      `https://agent.example.com/${'x'.repeat(2_048)}`,
+      '',
+      7,
+      ['https://agent.example.com/'],
+    ];
+    for (const notificationUri of bad) {
+      const expected = [400, 'VALIDATION_ERROR', 'notificationUri'];
+      assert.deepEqual(refusalOf(await post({ notificationUri })), expected, String(notificationUri));
+      assert.deepEqual(
+        refusalOf(await patch(agentId, { notificationUri })),
+        expected,
+        String(notificationUri),
+      );
+    }
+  });
+});

@@ -51,6 +51,7 @@ describe('POST /agents', () => {
       redirectUris: [],
       publicClient: false,
       clientUri: null,
+      notificationUri: null,
       createdAt,
       updatedAt: createdAt,
     });

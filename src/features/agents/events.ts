@@ -3,7 +3,7 @@ import type { Agent } from './schema.ts';
 /** The subject of an agent's audit events. */
 export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
-  const { allowedScopes, rateLimitPerMinute, redirectUris, publicClient, clientUri } = agent;
+  const { allowedScopes, rateLimitPerMinute, redirectUris, publicClient, clientUri, notificationUri } = agent;
   return {
     organizationId,
     agentId,
@@ -18,6 +18,8 @@ export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) =
       ...(redirectUris.length > 0 && { redirectUris }),
       ...(publicClient && { publicClient }),
       ...(clientUri !== null && { clientUri }),
+      // The origin only: path and query may be a secret of the receiver.
+      ...(notificationUri !== null && { notificationTarget: new URL(notificationUri).origin }),
       ...more,
     },
   };

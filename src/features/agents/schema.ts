@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
-import { redirectUri } from '../../contract/patterns.ts';
+import { httpsUrl, redirectUri } from '../../contract/patterns.ts';
 import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import {
   literals,
@@ -67,6 +67,21 @@ const publicClient = {
 };
 const PublicClient = Type.Boolean(publicClient);
 
+const notificationUri = {
+  description:
+    'where the agent learns that a request for approval was decided (CIBA, ping mode); null: it asks for the answer itself',
+  examples: ['https://agent.example.com/notifications'],
+};
+const NotificationUri = Nullable(
+  Type.String({
+    minLength: 1,
+    maxLength: 2_048,
+    documentedPattern: httpsUrl,
+    description: 'an https:// URL in ASCII, without credentials or fragment',
+    examples: notificationUri.examples,
+  }),
+);
+
 export const Agent = Type.Object(
   {
     agentId: Uuid,
@@ -89,6 +104,7 @@ export const Agent = Type.Object(
         examples: ['https://app.example.com/client.json'],
       }),
     ),
+    notificationUri: Nullable(Type.String(notificationUri)),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -116,6 +132,7 @@ export const NewAgent = Type.Object(
     rateLimitPerMinute: Type.Optional(RateLimit),
     redirectUris: Type.Optional(RedirectUris),
     publicClient: Type.Optional(PublicClient),
+    notificationUri: Type.Optional(NotificationUri),
   },
   { title: 'NewAgent', additionalProperties: false },
 );
@@ -133,6 +150,7 @@ export const AgentChange = Type.Object(
     rateLimitPerMinute: Type.Optional(RateLimit),
     redirectUris: Type.Optional(RedirectUris),
     publicClient: Type.Optional(PublicClient),
+    notificationUri: Type.Optional(NotificationUri),
   },
   { title: 'AgentChange', additionalProperties: false },
 );

@@ -12,6 +12,7 @@ import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { redirectUriProblem } from '../../kernel/redirect-uri.ts';
+import { urlProblem } from '../../kernel/url-problem.ts';
 import { createAgentCache } from './agent-cache.ts';
 import { type ClientAgents, createClientAgents } from './client-agents.ts';
 import { eventSubject } from './events.ts';
@@ -40,6 +41,8 @@ type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly allowedScopes: readonly Scope[];
   readonly status?: Agent['status'];
   readonly clientUri?: string;
+  /** The person who registers it through the console. */
+  readonly registeredBy?: string | undefined;
 };
 
 export interface AgentService extends ClientAgents {
@@ -105,12 +108,13 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   const readCached = createAgentCache(deps, findAgent);
 
-  const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
+  const register: AgentService['register'] = async (tx, actor, { registeredBy, ...wanted }, agentId = ids.uuid()) => {
     const now = isoTime(clock);
     const agent: Agent = {
       redirectUris: [],
       publicClient: false,
       clientUri: null,
+      notificationUri: null,
       status: 'active',
       ...wanted,
       agentId,
@@ -122,7 +126,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await reserveAgentSlot(tx, agent.organizationId);
     // With many tenants an address is unique within its organization: a 409 must not tell of another tenant's agents.
     const isTaken = !multiTenant && (await lockEmail(tx, agent.email)).isTaken;
-    if (isTaken || !(await insertAgent(tx, agent)))
+    if (isTaken || !(await insertAgent(tx, agent, registeredBy)))
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
     await ledger.record(tx, actor, 'agent.created', eventSubject(agent));
     tx.afterCommit(() =>
@@ -226,12 +230,18 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
       refuseClientEmail(wanted.email);
       refuseRedirectUris(wanted.redirectUris);
+      refuseNotificationUri(wanted.notificationUri);
       const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
       refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
       const organizationId = organizationFor(caller, organization_id);
       return db.transaction((tx) =>
-        register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
+        register(tx, caller, {
+          ...wanted,
+          organizationId,
+          allowedScopes: granted,
+          registeredBy: caller.person?.personId,
+        }),
       );
     },
 
@@ -250,6 +260,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     async update(caller, agentId, requested) {
       refuseRedirectUris(requested.redirectUris);
+      refuseNotificationUri(requested.notificationUri);
       return db.transaction(async (tx) => {
         const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
@@ -319,6 +330,12 @@ function refuseRedirectUris(uris: readonly string[] = []): void {
     return problem === undefined ? [] : [[`redirectUris[${index}]`, problem] as const];
   });
   if (problems.length > 0) throw bodyError(problems);
+}
+
+/** The form only, as of a webhook's URL. The IP address is checked at each connection. */
+function refuseNotificationUri(uri: string | null = null): void {
+  const problem = uri === null ? undefined : urlProblem(uri, { allowHttp: false, allowQuery: true });
+  if (problem !== undefined) throw bodyError([['notificationUri', problem]]);
 }
 
 /** Addresses of agents that came by a document: a registered agent could imitate one. */

@@ -9,13 +9,12 @@ import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import {
   findOwnerOfCode,
-  insertRefreshToken,
   lockCode,
   markCodeUsed,
   type StoredCode,
 } from './grants-store.ts';
 import { spellingsOf } from './parameters.ts';
-import { refreshPrefix } from './refresh-successor.ts';
+import type { NewRefreshToken } from './refresh-grant.ts';
 
 const grantType = 'authorization_code';
 
@@ -31,7 +30,10 @@ export const errorCodes = {
   invalidResource: 'invalid_target',
 } as const;
 
-export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps): UnbatchedGrant {
+export function createCodeGrant(
+  { db, clock, consents }: AuthorizationDeps,
+  newRefreshToken: NewRefreshToken,
+): UnbatchedGrant {
   const ownerOf = async (code: string | undefined) =>
     code ? findOwnerOfCode(db, hashSecret(code)) : undefined;
 
@@ -92,14 +94,14 @@ export function createCodeGrant({ db, clock, ids, consents }: AuthorizationDeps)
         audience: resource,
       });
       if (!authorized) return failToken('invalid_grant', unknownCode, 'the consent was deleted');
-      const refreshToken = ids.secret(refreshPrefix);
+      const { refreshToken, insert } = newRefreshToken(stored);
       return {
         ...authorized,
         ...(clientUri !== null && { clientUri }),
         refreshToken,
         async whenIssued(issuing) {
           await useUp(issuing, codeHash);
-          await insertRefreshToken(issuing, hashSecret(refreshToken), stored, new Date(clock.now()));
+          await insert(issuing);
         },
       };
     },

@@ -11,13 +11,15 @@ import { createConsentService } from './consent.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import { createAuthorizationEndpoint } from './endpoint.ts';
 import { createFlow } from './flow.ts';
+import { isPublicClient } from './grants-store.ts';
 import { createPurgeLoop } from './loops.ts';
-import { createRefreshGrant } from './refresh-grant.ts';
+import { createNewRefreshToken, createRefreshGrant } from './refresh-grant.ts';
 import { createRevokeRefreshToken } from './revocation.ts';
 import { authorizationRoutes } from './routes.ts';
 import { createRequestSignIn } from './sign-in.ts';
 
 export function createAuthorization(deps: AuthorizationDeps) {
+  const newRefreshToken = createNewRefreshToken(deps);
   const cookie = createBrowserCookie(deps.issuer);
   const flow = createFlow(deps);
   const signIn = createRequestSignIn(deps, flow, cookie);
@@ -25,7 +27,9 @@ export function createAuthorization(deps: AuthorizationDeps) {
   return {
     routes: authorizationRoutes(createAuthorizationEndpoint(deps, flow, signIn, cookie), consents, signIn),
     loops: [createPurgeLoop(deps)],
-    grants: [createCodeGrant(deps), createRefreshGrant(deps)],
+    grants: [createCodeGrant(deps, newRefreshToken), createRefreshGrant(deps, newRefreshToken)],
+    newRefreshToken,
+    isPublicClient,
     revokeRefreshToken: createRevokeRefreshToken(deps),
     continueRequest: consents.continueRequest,
     hasRequest: signIn.hasRequest,

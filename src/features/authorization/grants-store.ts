@@ -3,7 +3,7 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
 
 /** What a code or a refresh token stands for. */
-interface Granted {
+export interface Granted {
   readonly chainId: string;
   /** The client. */
   readonly agentId: string;

@@ -13,6 +13,7 @@ import { errorCodes } from './code-grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import {
   findOwnerOfRefreshToken,
+  type Granted,
   insertRefreshToken,
   lockRefreshToken,
   markRefreshTokenUsed,
@@ -23,10 +24,29 @@ import { hideSuccessor, refreshPrefix, revealSuccessor } from './refresh-success
 
 const grantType = 'refresh_token';
 
+/** A refresh token for what was granted; `insert` stores it when the access token beside it is issued. */
+export type NewRefreshToken = (granted: Granted) => {
+  readonly refreshToken: string;
+  insert(tx: Tx): Promise<void>;
+};
+
+export const createNewRefreshToken =
+  ({ clock, ids }: Pick<AuthorizationDeps, 'clock' | 'ids'>): NewRefreshToken =>
+  (granted) => {
+    const refreshToken = ids.secret(refreshPrefix);
+    return {
+      refreshToken,
+      insert: (tx) => insertRefreshToken(tx, hashSecret(refreshToken), granted, new Date(clock.now())),
+    };
+  };
+
 /** The same for a token that does not exist, and for one of another client. */
 const unknownToken = 'the refresh token is unknown, was used or has ended';
 
-export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDeps): UnbatchedGrant {
+export function createRefreshGrant(
+  { db, clock, consents }: AuthorizationDeps,
+  newRefreshToken: NewRefreshToken,
+): UnbatchedGrant {
   const ownerOf = async (token: string | undefined) =>
     token ? findOwnerOfRefreshToken(db, hashSecret(token)) : undefined;
 
@@ -36,13 +56,13 @@ export function createRefreshGrant({ db, clock, ids, consents }: AuthorizationDe
   /** The next refresh token, and its rotation. */
   const rotate = (token: string, stored: StoredRefreshToken) => {
     if (stored.successor) return { refreshToken: revealSuccessor(stored.successor, token) };
-    const refreshToken = ids.secret(refreshPrefix);
+    const { refreshToken, insert } = newRefreshToken(stored);
     return {
       refreshToken,
       async whenIssued(tx: Tx) {
         const now = new Date(clock.now());
         await markRefreshTokenUsed(tx, hashSecret(token), hideSuccessor(refreshToken, token), now);
-        await insertRefreshToken(tx, hashSecret(refreshToken), stored, now);
+        await insert(tx);
       },
     };
   };

@@ -16,6 +16,7 @@ import {
   audienceScopesOf,
   grantedScopes,
 } from './audience-scopes.ts';
+import { readAuthorizationDetails } from './detail-types.ts';
 import type { ResourceDeps } from './feature.ts';
 import { mayGrantAll, type RefuseGranting } from './granting-rule.ts';
 import { findLendingTarget } from './lending-store.ts';
@@ -31,6 +32,7 @@ export const resourceReads = {
   findPersonTarget,
   findPersonGrants,
   findLendingTarget,
+  readAuthorizationDetails,
   joinTargets,
   findOtherUse,
 };

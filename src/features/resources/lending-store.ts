@@ -2,6 +2,7 @@
  * What people may lend at a resource: its `people_scopes`; every scope for those in `approvers` and for admins; of a shared resource no more
  * than the share.
  */
+import type { AuthorizationDetailType } from '../../contract/authorization-details.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { resourceOf, shownIdentifier } from './names-store.ts';
@@ -23,12 +24,16 @@ export const lentByPerson = sql`
 
 /** A registered resource, and the organizations whose people may lend there. */
 export interface LendingTarget {
+  readonly resourceId: string;
   readonly identifier: string;
   readonly name: string;
   readonly ownerId: string;
   /** The owner first, then those that accepted a share. */
   readonly organizationIds: readonly string[];
   readonly scopes: readonly { readonly name: string; readonly description: string | null }[];
+  readonly authorizationDetailTypes: readonly AuthorizationDetailType[];
+  /** People of the owner who may lend every scope. */
+  readonly approvers: readonly string[];
 }
 
 /**
@@ -42,7 +47,8 @@ export const findLendingTarget = (
 ): Promise<LendingTarget | undefined> =>
   db.maybe(
     'resources.findLendingTarget',
-    sql`select ${shownIdentifier} as identifier, r.name, r.organization_id as "ownerId", r.scopes,
+    sql`select r.resource_id as "resourceId", ${shownIdentifier} as identifier, r.name, r.organization_id as "ownerId", r.scopes,
+          r.authorization_detail_types as "authorizationDetailTypes", r.approvers,
           array[r.organization_id] || array(
             select s.organization_id from resource_shares s join organizations o using (organization_id)
             where s.resource_id = r.resource_id and o.status = 'active' order by s.created_at, s.organization_id)

@@ -23,6 +23,7 @@ const kinds = {
   trustPolicy: 4,
   resource: 5,
   agentEmail: 6,
+  approvalsOfOrganization: 7,
 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */

@@ -1,4 +1,5 @@
 /** The result for one request, made in the transaction: its audit record, and the response to send after the commit. */
+import { pollingErrors } from '../../../contract/errors.ts';
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { TokenError } from '../../../kernel/fail.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
@@ -9,7 +10,8 @@ import type { ParsedRequest } from './parse.ts';
 
 export interface Decision {
   readonly kind: 'decided';
-  readonly entry: LedgerEntry;
+  /** Undefined: nothing is recorded. */
+  readonly entry: LedgerEntry | undefined;
   /** Rejects with the TokenError of a refusal. */
   readonly response: Promise<IssuedToken>;
   /** The label of the metric. */
@@ -17,7 +19,11 @@ export interface Decision {
 }
 
 /** The response is awaited after the commit, or never if the transaction fails. */
-export function decision(entry: LedgerEntry, response: Promise<IssuedToken>, metricScope: string): Decision {
+export function decision(
+  entry: LedgerEntry | undefined,
+  response: Promise<IssuedToken>,
+  metricScope: string,
+): Decision {
   response.catch(() => {});
   return { kind: 'decided', entry, response, metricScope };
 }
@@ -27,29 +33,31 @@ type RefusedRequest = Pick<ParsedRequest, 'origin' | 'audience' | 'form'>;
 const maxRecordedScope = 256;
 
 /** A refusal of an authenticated client. */
-export const refusal = (
-  { origin, audience, form }: RefusedRequest,
-  { agentId, organizationId }: AgentStatus,
-  error: TokenError,
-): Decision =>
+export const refusal = (request: RefusedRequest, client: AgentStatus, error: TokenError): Decision =>
   decision(
-    {
-      actor: { ...origin, agentId },
-      type: 'token.refused',
-      subject: {
-        organizationId,
-        agentId,
-        outcome: 'failure',
-        metadata: {
-          reason: error.reason,
-          ...error.details,
-          ...(audience !== undefined && { audience, scope: (form.scope ?? '').slice(0, maxRecordedScope) }),
-        },
-      },
-    },
+    pollingErrors.has(error.code) ? undefined : refusalEntry(request, client, error),
     Promise.reject(error),
     '',
   );
+
+const refusalEntry = (
+  { origin, audience, form }: RefusedRequest,
+  { agentId, organizationId }: AgentStatus,
+  error: TokenError,
+): LedgerEntry => ({
+  actor: { ...origin, agentId },
+  type: 'token.refused',
+  subject: {
+    organizationId,
+    agentId,
+    outcome: 'failure',
+    metadata: {
+      reason: error.reason,
+      ...error.details,
+      ...(audience !== undefined && { audience, scope: (form.scope ?? '').slice(0, maxRecordedScope) }),
+    },
+  },
+});
 
 /** Other errors roll the transaction back. */
 export function refusalBy(error: unknown, request: RefusedRequest, client: AgentStatus): Decision {

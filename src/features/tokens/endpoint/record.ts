@@ -17,7 +17,7 @@ export async function record(
   for (const write of writes) await write(tx);
   await ledger.recordAll(
     tx,
-    results.flatMap((one) => (one.kind === 'decided' ? [one.entry] : [])),
+    results.flatMap((one) => (one.kind === 'decided' && one.entry ? [one.entry] : [])),
   );
   return results;
 }

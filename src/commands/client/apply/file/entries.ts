@@ -21,6 +21,7 @@ export interface AgentEntry {
   readonly rateLimitPerMinute?: number | null;
   readonly redirectUris?: readonly string[];
   readonly publicClient?: boolean;
+  readonly notificationUri?: string | null;
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
 
@@ -241,6 +242,7 @@ export const managedFields = {
     'rateLimitPerMinute',
     'redirectUris',
     'publicClient',
+    'notificationUri',
     'status',
   ],
   connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],

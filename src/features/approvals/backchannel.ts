@@ -1,0 +1,191 @@
+/** The backchannel authentication endpoint (CIBA Core §7): an agent asks a person, and gets an id to poll with. */
+
+import { limits } from '../../contract/limits.ts';
+import { delegableScopes } from '../../contract/scopes.ts';
+import type { Actor, Origin } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { lockRows } from '../../kernel/data/locks.ts';
+import { fail, failToken, TokenError } from '../../kernel/fail.ts';
+import type { Identity, TokenRefusal } from '../../kernel/http/access/identity.ts';
+import type { CountAgainst } from '../../kernel/http/route.ts';
+import { hashSecret } from '../../kernel/secrets.ts';
+import { spellingsOf } from '../authorization/parameters.ts';
+import { describeProblem, readAuthorizationDetails } from '../resources/detail-types.ts';
+import { eventSubject, approvalUrl } from './approval.ts';
+import { findApprovalPolicy } from './approval-policy-slice.ts';
+import { type Hint, type RequestedApproval, readBackchannelRequest, unknownResource } from './backchannel-request.ts';
+import type { ApprovalDeps } from './feature.ts';
+import type { BackchannelAnswer, BackchannelRequest } from './schema.ts';
+import { countOpen, findApprovers, findHinted, insertApproval, type NewApproval } from './store.ts';
+
+export interface BackchannelHttpRequest {
+  readonly form: BackchannelRequest;
+  readonly authorization: string | string[] | undefined;
+  readonly origin: Origin;
+  readonly countAgainst: CountAgainst;
+}
+
+export type AskPerson = (request: BackchannelHttpRequest) => Promise<BackchannelAnswer>;
+
+/** Secret scanners search for this prefix. */
+const authReqPrefix = 'car_';
+
+/** The same for a person who does not exist, is suspended or of another organization, and when there are no approvers. */
+const unknownPerson = 'login_hint means no person of your organization who can decide';
+
+interface Target {
+  readonly audience: string;
+  readonly resourceId: string | null;
+  readonly scopes: readonly string[];
+}
+
+export function createAskPerson(deps: ApprovalDeps): AskPerson {
+  const { db, clock, ids, ledger, issuer, vault, lockAgents, findLendingTarget, notifications } = deps;
+
+  const authenticate = async ({ form, authorization, countAgainst }: BackchannelHttpRequest) => {
+    const client = await deps.authenticateClient(form, authorization, countAgainst);
+    if (!client) {
+      await countAgainst('address');
+      return refuseWithoutProof(form);
+    }
+    if (isRefusal(client)) return failToken('invalid_client', client.reason);
+    const { agentId, organizationId, rateLimitPerMinute } = client;
+    await countAgainst({ clientId: agentId, organizationId, rateLimitPerMinute });
+    if (client.organizationStatus !== 'active')
+      refuseClient(`the organization is ${client.organizationStatus}`);
+    return client;
+  };
+
+  /** RFC 9126 and CIBA leave the choice: a public client cannot prove that it asks. */
+  const refuseWithoutProof = async ({ client_id: clientId }: BackchannelRequest): Promise<never> =>
+    clientId !== undefined && (await deps.isPublicClient(db, clientId))
+      ? refuseClient('public clients cannot ask for approvals')
+      : failToken('invalid_client', 'the client must authenticate: by HTTP Basic, a secret in the body, or an assertion');
+
+  const findTarget = async (
+    tx: Queryable,
+    organizationId: string,
+    { audience, scopes, authorizationDetails: text }: RequestedApproval,
+  ) => {
+    if (audience === issuer) {
+      if (text !== undefined)
+        failToken('invalid_authorization_details', 'our own API has no types of authorization details');
+      requireKnown(scopes, delegableScopes);
+      return { target: { audience, resourceId: null, scopes }, details: null };
+    }
+    for (const spelling of spellingsOf(audience)) {
+      const found = await findLendingTarget(tx, spelling, organizationId);
+      if (!found?.organizationIds.includes(organizationId)) continue;
+      requireKnown(scopes, found.scopes.map(({ name }) => name));
+      const read = text === undefined ? { details: null } : readAuthorizationDetails(text, found.authorizationDetailTypes);
+      if ('problem' in read) return failToken('invalid_authorization_details', describeProblem(read.problem));
+      const target: Target = { audience: found.identifier, resourceId: found.resourceId, scopes };
+      return { target, details: read.details };
+    }
+    return failToken('invalid_target', unknownResource);
+  };
+
+  /** The people who are asked; null: all approvers. */
+  const findAsked = async (
+    tx: Queryable,
+    organizationId: string,
+    hint: Hint,
+    resourceId: string | null,
+  ): Promise<{ personId: string | null; personIds: readonly string[] }> => {
+    if ('approvers' in hint) {
+      const personIds = await findApprovers(tx, organizationId, resourceId);
+      return personIds.length === 0 ? failToken('unknown_user_id', unknownPerson) : { personId: null, personIds };
+    }
+    const personId = await findHinted(tx, organizationId, hint);
+    return personId === undefined
+      ? failToken('unknown_user_id', unknownPerson)
+      : { personId, personIds: [personId] };
+  };
+
+  const requireRoom = async (tx: Tx, { organizationId, agentId }: Identity) => {
+    // Of concurrent requests for the last place exactly one succeeds.
+    await lockRows(tx, 'approvalsOfOrganization', [organizationId], 'exclusive');
+    const open = await countOpen(tx, organizationId, agentId, new Date(clock.now()));
+    const { openPerAgent, openPerOrganization } = limits.approval;
+    if (open.ofAgent >= openPerAgent)
+      fail('APPROVAL_LIMIT_EXCEEDED', {
+        message: `An agent may have ${openPerAgent} open requests: wait until some are decided, or cancel some.`,
+      });
+    if (open.ofOrganization >= openPerOrganization)
+      fail('APPROVAL_LIMIT_EXCEEDED', {
+        message: `An organization may have ${openPerOrganization} open requests: wait until some are decided.`,
+      });
+  };
+
+  const accessSeconds = async (tx: Queryable, organizationId: string, requested: number | undefined) => {
+    const { maxAccessSeconds } = await findApprovalPolicy(tx, organizationId);
+    if (requested !== undefined && requested > maxAccessSeconds)
+      failToken('invalid_request', `access_expires_in: your organization allows at most ${maxAccessSeconds} seconds`);
+    return requested ?? Math.min(limits.approval.defaultAccessSeconds, maxAccessSeconds);
+  };
+
+  const ask = (client: Identity, wanted: RequestedApproval, actor: Actor): Promise<BackchannelAnswer> =>
+    db.transaction(async (tx) => {
+      const { agentId, organizationId } = client;
+      const agent = (await lockAgents(tx, [agentId])).get(agentId);
+      if (agent?.status !== 'active') refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
+      const { target, details } = await findTarget(tx, organizationId, wanted);
+      const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
+      const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
+      const { notificationToken: token } = wanted;
+      if (token !== undefined && !(await deps.hasNotificationUri(tx, agentId)))
+        failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
+      await requireRoom(tx, client);
+      const now = clock.now();
+      const approval: NewApproval = {
+        ...target,
+        scopes: [...target.scopes],
+        approvalId,
+        authReqHash: hashSecret(authReqId),
+        organizationId,
+        agentId,
+        authorizationDetails: details,
+        bindingMessage: wanted.bindingMessage,
+        personId,
+        accessExpiresIn: await accessSeconds(tx, organizationId, wanted.accessSeconds),
+        ping: token === undefined ? null : vault.seal(JSON.stringify({ authReqId, token }), approvalId),
+        pollSeconds: limits.approval.pollSeconds,
+        createdAt: isoTime(clock),
+        expiresAt: new Date(now + wanted.expirySeconds * 1_000).toISOString(),
+      };
+      await insertApproval(tx, approval);
+      await ledger.record(
+        tx,
+        actor,
+        'approval.requested',
+        eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
+      );
+      await notifications.requested(tx, approval, personIds);
+      return {
+        auth_req_id: authReqId,
+        approval_id: approvalId,
+        expires_in: wanted.expirySeconds,
+        interval: limits.approval.pollSeconds,
+      };
+    });
+
+  return async (request) => {
+    const client = await authenticate(request);
+    const wanted = readBackchannelRequest(request.form, issuer);
+    return ask(client, wanted, { ...request.origin, agentId: client.agentId });
+  };
+}
+
+const isRefusal = (client: Identity | TokenRefusal): client is TokenRefusal => 'reason' in client;
+
+/** At this endpoint with 400, unlike at the token endpoint. */
+const refuseClient = (description: string): never => {
+  throw new TokenError('unauthorized_client', description, description, {}, 400);
+};
+
+function requireKnown(scopes: readonly string[], known: readonly string[]): void {
+  const unknown = scopes.filter((scope) => !known.includes(scope));
+  if (unknown.length > 0)
+    failToken('invalid_scope', `the API has no scope ${unknown.join(' ')}; it has ${known.join(' ') || 'none'}`);
+}

@@ -1,0 +1,58 @@
+/**
+ * Approvals: an agent asks a person for an action (OpenID CIBA), with its details (RFC 9396), and the person decides in the console. Owns
+ * `approvals`, `approval_policies` and `approval_notifications`. An approval becomes a delegation of the person who gave it: the
+ * delegation feature keeps it, and its tokens come from there by the grant that is described here.
+ */
+
+import type { Caller } from '../../kernel/caller.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import type { Vault } from '../../kernel/data/vault.ts';
+import type { GuardDeps } from '../../kernel/http/guard.ts';
+import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { AgentService } from '../agents/service.ts';
+import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
+import type { Consents } from '../delegation/consents.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ResourceAccess } from '../resources/access.ts';
+import { approvalPolicyRoutes } from './approval-policy-slice.ts';
+import { createAskPerson } from './backchannel.ts';
+import { createCibaGrant } from './ciba-grant.ts';
+import { createDecisions } from './decisions.ts';
+import { createCancelWithAgent } from './listener.ts';
+import { createExpiryLoop, createPurgeLoop } from './loops.ts';
+import type { ApprovalNotifications } from './notifications.ts';
+import { approvalRoutes } from './routes.ts';
+import { createApprovalService } from './service.ts';
+
+export { cancelingTypes } from './listener.ts';
+
+export interface ApprovalDeps
+  extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
+    Pick<ResourceAccess, 'findLendingTarget'> {
+  readonly issuer: string;
+  readonly vault: Vault;
+  readonly consents: Consents;
+  readonly newRefreshToken: NewRefreshToken;
+  readonly lockAgents: AgentService['lockAll'];
+  readonly authenticateClient: GuardDeps['authenticateClient'];
+  isPublicClient(db: Queryable, clientId: string): Promise<boolean>;
+  hasNotificationUri(db: Queryable, agentId: string): Promise<boolean>;
+  isAdmin(caller: Caller): Promise<boolean>;
+  readonly organizationFor: OrganizationService['get'];
+  readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly notifications: ApprovalNotifications;
+}
+
+export function createApprovals(deps: ApprovalDeps) {
+  return {
+    routes: [
+      ...approvalRoutes(createAskPerson(deps), createApprovalService(deps), createDecisions(deps), deps.issuer),
+      ...approvalPolicyRoutes(deps),
+    ],
+    loops: [createExpiryLoop(deps), createPurgeLoop(deps)],
+    grant: createCibaGrant(deps),
+    listener: createCancelWithAgent(deps),
+  };
+}
+
+export type Approvals = ReturnType<typeof createApprovals>;
