@@ -62,8 +62,10 @@ export type Decision =
   | { readonly decision: 'deny' }
   | {
       readonly decision: 'approve';
-      readonly scopes: readonly string[];
-      readonly accessExpiresIn: number;
+      /** Absent: all that were asked for. */
+      readonly scopes?: readonly string[];
+      /** Absent: as long as was asked for and is possible. */
+      readonly accessExpiresIn?: number;
       readonly allowRedelegation: boolean;
     };
 

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Checkbox, Group, Radio, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
 import { type OwnApproval, useDecision } from '../../api/approvals.ts';
@@ -12,7 +12,8 @@ import { visibleText } from '../../components/TenantText.tsx';
 import { ApprovalContent } from './ApprovalContent.tsx';
 import { ApprovalSentence } from './ApprovalSentence.tsx';
 import classes from './Approvals.module.css';
-import { approvalOf, type Choice, durationsOf, durationText, firstChoice } from './approval-words.ts';
+import { approvalOf, type Choice, chosenOf, durationText, firstChoice } from './approval-words.ts';
+import { ChoiceFields } from './ChoiceFields.tsx';
 
 /** What a decision met: another person was faster, or the person may not decide this. */
 type Setback = { readonly kind: 'late' } | { readonly kind: 'refused'; readonly problem: ApiError };
@@ -25,6 +26,7 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
   const [setback, setSetback] = useState<Setback>();
   const decision = useDecision(approval.approvalId);
   const wanted = approvalOf(approval, choice);
+  const chosen = chosenOf(approval, choice);
   const agent = <bdi>{visibleText(approval.agentName)}</bdi>;
   const isPending = approval.status === 'pending';
   const hasApproved = approval.approvals.some(({ personId }) => personId === person?.personId);
@@ -52,7 +54,11 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
         {setback && <SetbackAlert setback={setback} />}
         {isPending && hasApproved && (
           <Alert color="gray" icon={<Icon name="clock" />} title="You have approved this">
-            It waits for a second person. There is nothing more for you to do.
+            It waits for a second person. There is nothing more for you to do, unless you have changed your
+            mind.
+            <Group mt="xs">
+              <DenyButton onClick={() => setAsking('deny')} />
+            </Group>
           </Alert>
         )}
         {isPending && !hasApproved && (
@@ -61,16 +67,7 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
             description="You can allow less than was asked for, and for a shorter time."
           >
             <Stack gap="md">
-              {approval.scopes.length > 0 && (
-                <Scopes approval={approval} choice={choice} onChange={setChoice} />
-              )}
-              <Duration approval={approval} choice={choice} onChange={setChoice} />
-              <Checkbox
-                label="It may pass this on to other agents of the organization"
-                description="They could then act for you, too, with what you allow here."
-                checked={choice.allowRedelegation}
-                onChange={(event) => setChoice({ ...choice, allowRedelegation: event.currentTarget.checked })}
-              />
+              <ChoiceFields approval={approval} choice={choice} onChange={setChoice} />
               <Group>
                 <Button
                   size="sm"
@@ -80,14 +77,7 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
                 >
                   Approve
                 </Button>
-                <Button
-                  size="sm"
-                  variant="default"
-                  leftSection={<Icon name="close" />}
-                  onClick={() => setAsking('deny')}
-                >
-                  Deny
-                </Button>
+                <DenyButton onClick={() => setAsking('deny')} />
               </Group>
             </Stack>
           </Section>
@@ -119,11 +109,11 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
             <div>
               {agent} may act for you at{' '}
               <bdi className={classes.text}>{visibleText(approval.resource.name)}</bdi> for{' '}
-              {durationText(wanted.accessExpiresIn)}
-              {wanted.scopes.length > 0 && (
+              {durationText(Number(choice.accessExpiresIn))}
+              {chosen.length > 0 && (
                 <>
                   {' '}
-                  with <bdi className={classes.wanted}>{visibleText(wanted.scopes.join(', '))}</bdi>
+                  with <bdi className={classes.wanted}>{visibleText(chosen.join(', '))}</bdi>
                 </>
               )}
               {approval.authorizationDetails && approval.authorizationDetails.length > 0
@@ -156,6 +146,12 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
   );
 }
 
+const DenyButton = ({ onClick }: { readonly onClick: () => void }) => (
+  <Button size="sm" variant="default" leftSection={<Icon name="close" />} onClick={onClick}>
+    Deny
+  </Button>
+);
+
 function SetbackAlert({ setback }: { readonly setback: Setback }) {
   if (setback.kind === 'late')
     return (
@@ -170,64 +166,5 @@ function SetbackAlert({ setback }: { readonly setback: Setback }) {
       {problem.message}
       <RequestId id={problem.requestId} />
     </Alert>
-  );
-}
-
-interface ChoiceProps {
-  readonly approval: OwnApproval;
-  readonly choice: Choice;
-  readonly onChange: (choice: Choice) => void;
-}
-
-function Scopes({ approval, choice, onChange }: ChoiceProps) {
-  const descriptions = new Map(
-    approval.scopeDescriptions.map(({ name, description }) => [name, description]),
-  );
-  return (
-    <Checkbox.Group
-      label="It may do this for you"
-      value={[...choice.scopes]}
-      onChange={(scopes) => onChange({ ...choice, scopes })}
-      error={choice.scopes.length === 0 ? 'Choose at least one, or deny.' : undefined}
-    >
-      <Stack gap="xs" mt="xs">
-        {approval.scopes.map((name) => {
-          const description = descriptions.get(name) ?? null;
-          return (
-            <Checkbox
-              key={name}
-              value={name}
-              label={<bdi className={classes.text}>{visibleText(description ?? name)}</bdi>}
-              description={description !== null && <code className={classes.text}>{visibleText(name)}</code>}
-            />
-          );
-        })}
-      </Stack>
-    </Checkbox.Group>
-  );
-}
-
-function Duration({ approval, choice, onChange }: ChoiceProps) {
-  return (
-    <Radio.Group
-      label="For"
-      description="From the moment of the decision."
-      value={choice.accessExpiresIn}
-      onChange={(accessExpiresIn) => onChange({ ...choice, accessExpiresIn })}
-    >
-      <Group gap="md" mt="xs">
-        {durationsOf(approval).map((seconds) => (
-          <Radio
-            key={seconds}
-            value={String(seconds)}
-            label={
-              seconds === approval.accessExpiresIn
-                ? `${durationText(seconds)}, as asked`
-                : durationText(seconds)
-            }
-          />
-        ))}
-      </Group>
-    </Radio.Group>
   );
 }

@@ -59,17 +59,22 @@ export const firstChoice = ({ scopes, accessExpiresIn }: Asked): Choice => ({
   allowRedelegation: false,
 });
 
-/** Undefined while nothing would be allowed. The scopes are in the order of the request. */
+/** What is left of the request by the choice, in the order of the request. */
+export const chosenOf = ({ scopes: asked }: Asked, { scopes }: Choice): readonly string[] =>
+  asked.filter((name) => scopes.includes(name));
+
+/** Undefined while nothing would be allowed. Only what is narrower than the request is named. */
 export function approvalOf(
-  { scopes: asked }: Asked,
-  { scopes, accessExpiresIn, allowRedelegation }: Choice,
+  asked: Asked,
+  choice: Choice,
 ): Extract<Decision, { decision: 'approve' }> | undefined {
-  const chosen = asked.filter((name) => scopes.includes(name));
-  if (chosen.length === 0 && asked.length > 0) return undefined;
+  const scopes = chosenOf(asked, choice);
+  if (scopes.length === 0 && asked.scopes.length > 0) return undefined;
+  const accessExpiresIn = Number(choice.accessExpiresIn);
   return {
     decision: 'approve',
-    scopes: chosen,
-    accessExpiresIn: Number(accessExpiresIn),
-    allowRedelegation,
+    ...(scopes.length < asked.scopes.length && { scopes }),
+    ...(accessExpiresIn < asked.accessExpiresIn && { accessExpiresIn }),
+    allowRedelegation: choice.allowRedelegation,
   };
 }
