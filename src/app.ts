@@ -12,6 +12,7 @@ import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
+import { cancelingTypes } from './features/approvals/feature.ts';
 import type { Console } from './features/console/feature.ts';
 import { sessionTypes } from './features/console/sessions/listener.ts';
 import { createHealth } from './features/health/feature.ts';
@@ -72,6 +73,10 @@ export async function createApp({
       types: listingTypes,
       inTransaction: async (tx, changes) => registry.marketplace.listener.inTransaction?.(tx, changes),
     },
+    approvals: {
+      types: cancelingTypes,
+      inTransaction: async (tx, changes) => issuance.approvals.listener.inTransaction?.(tx, changes),
+    },
     sessions: {
       types: sessionTypes,
       inTransaction: async (tx, changes) => webConsole.listener.inTransaction?.(tx, changes),
@@ -90,7 +95,8 @@ export async function createApp({
     registry;
   const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
     reports;
-  const { tokens, authorization, delegations, workloads, access, federation, discovery } = issuance;
+  const { tokens, authorization, approvals, delegations, workloads, access, federation, discovery } =
+    issuance;
   const health = createHealth({
     db,
     kv,
@@ -113,6 +119,7 @@ export async function createApp({
     discovery,
     tokens,
     authorization,
+    approvals,
     delegations,
     agents,
     credentials,

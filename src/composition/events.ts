@@ -31,6 +31,7 @@ interface CircularDeps {
   readonly limitsOf: UsageDeps['limitsOf'];
   readonly findLinks: Parameters<typeof createTokenStatuses>[0]['findLinks'];
   readonly listings: LedgerListener;
+  readonly approvals: LedgerListener;
   readonly sessions: LedgerListener;
 }
 
@@ -86,6 +87,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
       revokeChainsWithAgent,
       revokeChainsWithPerson,
       provisionedProofs.listener,
+      later.approvals,
       later.sessions,
       later.listings,
       idempotency.listener,

@@ -4,6 +4,7 @@
  */
 import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
 import { createAccess } from '../features/access/feature.ts';
+import { createApprovalNotifications, createApprovals } from '../features/approvals/feature.ts';
 import { createAuthorization } from '../features/authorization/feature.ts';
 import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
@@ -19,6 +20,7 @@ import {
 } from '../features/workload-identity/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
+import { rest } from '../kernel/concurrency/pace.ts';
 import type { SessionDeps } from '../kernel/http/access/session-requests.ts';
 import type { BillingAndReports } from './billing-and-reports.ts';
 import type { Events } from './events.ts';
@@ -77,7 +79,31 @@ export function createIssuance(
     findLendingTarget: resources.findLendingTarget,
     findClientAgent: agents.findClientAgent,
   });
-  const grants = [delegations.grant, ...authorization.grants];
+  const approvals = createApprovals({
+    ...shared,
+    issuer: config.baseUrl,
+    vault: events.vault,
+    consents: delegations.consents,
+    newRefreshToken: authorization.newRefreshToken,
+    isPublicClient: authorization.isPublicClient,
+    findLendingTarget: resources.findLendingTarget,
+    lockAgents: agents.lockAll,
+    // Each needs the other: asking for an approval authenticates the client, and the token endpoint offers the grant of approvals.
+    authenticateClient: async (...request) => tokens.authenticateClient(...request),
+    isAdmin,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockOrganization,
+    notifications: createApprovalNotifications({
+      ...shared,
+      log,
+      outbound: base.outbound,
+      vault: events.vault,
+      mailer: undefined,
+      baseUrl: config.baseUrl,
+      pause: rest,
+    }),
+  });
+  const grants = [delegations.grant, ...authorization.grants, approvals.grant];
   const tokens: Tokens = createTokens({
     ...exchanging,
     ...resources,
@@ -139,7 +165,7 @@ export function createIssuance(
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
-  return { tokens, authorization, delegations, workloads, access, federation, discovery };
+  return { tokens, authorization, approvals, delegations, workloads, access, federation, discovery };
 }
 
 export type Issuance = ReturnType<typeof createIssuance>;

@@ -108,7 +108,12 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   const readCached = createAgentCache(deps, findAgent);
 
-  const register: AgentService['register'] = async (tx, actor, { registeredBy, ...wanted }, agentId = ids.uuid()) => {
+  const register: AgentService['register'] = async (
+    tx,
+    actor,
+    { registeredBy, ...wanted },
+    agentId = ids.uuid(),
+  ) => {
     const now = isoTime(clock);
     const agent: Agent = {
       redirectUris: [],

@@ -1,8 +1,8 @@
 /** The shapes of an approval: for the API, and for the audit log. */
 
-import type { StoredApproval, StoredAddressedApproval } from './store.ts';
-import type { AddressedApproval, Approval } from './schema.ts';
 import { scopeDescriptions } from '../../contract/scopes.ts';
+import type { AddressedApproval, Approval } from './schema.ts';
+import type { StoredAddressedApproval, StoredApproval } from './store.ts';
 
 export const ownApiName = 'Countersign';
 

@@ -7,10 +7,7 @@ import { failToken } from '../../kernel/fail.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import type { BackchannelRequest } from './schema.ts';
 
-export type Hint =
-  | { readonly approvers: true }
-  | { readonly personId: string }
-  | { readonly email: string };
+export type Hint = { readonly approvers: true } | { readonly personId: string } | { readonly email: string };
 
 export interface RequestedApproval {
   readonly hint: Hint;

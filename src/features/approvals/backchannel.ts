@@ -12,16 +12,21 @@ import type { CountAgainst } from '../../kernel/http/route.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import { spellingsOf } from '../authorization/parameters.ts';
 import { describeProblem, readAuthorizationDetails } from '../resources/detail-types.ts';
-import { eventSubject, approvalUrl } from './approval.ts';
+import { approvalUrl, eventSubject } from './approval.ts';
 import { findApprovalPolicy } from './approval-policy-slice.ts';
-import { type Hint, type RequestedApproval, readBackchannelRequest, unknownResource } from './backchannel-request.ts';
+import {
+  type Hint,
+  type RequestedApproval,
+  readBackchannelRequest,
+  unknownResource,
+} from './backchannel-request.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { BackchannelAnswer, BackchannelRequest } from './schema.ts';
 import { countOpen, findApprovers, findHinted, insertApproval, type NewApproval } from './store.ts';
 
 export interface BackchannelHttpRequest {
   readonly form: BackchannelRequest;
-  readonly authorization: string | string[] | undefined;
+  readonly authorization: string | undefined;
   readonly origin: Origin;
   readonly countAgainst: CountAgainst;
 }
@@ -61,7 +66,10 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
   const refuseWithoutProof = async ({ client_id: clientId }: BackchannelRequest): Promise<never> =>
     clientId !== undefined && (await deps.isPublicClient(db, clientId))
       ? refuseClient('public clients cannot ask for approvals')
-      : failToken('invalid_client', 'the client must authenticate: by HTTP Basic, a secret in the body, or an assertion');
+      : failToken(
+          'invalid_client',
+          'the client must authenticate: by HTTP Basic, a secret in the body, or an assertion',
+        );
 
   const findTarget = async (
     tx: Queryable,
@@ -77,8 +85,14 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     for (const spelling of spellingsOf(audience)) {
       const found = await findLendingTarget(tx, spelling, organizationId);
       if (!found?.organizationIds.includes(organizationId)) continue;
-      requireKnown(scopes, found.scopes.map(({ name }) => name));
-      const read = text === undefined ? { details: null } : readAuthorizationDetails(text, found.authorizationDetailTypes);
+      requireKnown(
+        scopes,
+        found.scopes.map(({ name }) => name),
+      );
+      const read =
+        text === undefined
+          ? { details: null }
+          : readAuthorizationDetails(text, found.authorizationDetailTypes);
       if ('problem' in read) return failToken('invalid_authorization_details', describeProblem(read.problem));
       const target: Target = { audience: found.identifier, resourceId: found.resourceId, scopes };
       return { target, details: read.details };
@@ -95,7 +109,9 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
   ): Promise<{ personId: string | null; personIds: readonly string[] }> => {
     if ('approvers' in hint) {
       const personIds = await findApprovers(tx, organizationId, resourceId);
-      return personIds.length === 0 ? failToken('unknown_user_id', unknownPerson) : { personId: null, personIds };
+      return personIds.length === 0
+        ? failToken('unknown_user_id', unknownPerson)
+        : { personId: null, personIds };
     }
     const personId = await findHinted(tx, organizationId, hint);
     return personId === undefined
@@ -121,7 +137,10 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
   const accessSeconds = async (tx: Queryable, organizationId: string, requested: number | undefined) => {
     const { maxAccessSeconds } = await findApprovalPolicy(tx, organizationId);
     if (requested !== undefined && requested > maxAccessSeconds)
-      failToken('invalid_request', `access_expires_in: your organization allows at most ${maxAccessSeconds} seconds`);
+      failToken(
+        'invalid_request',
+        `access_expires_in: your organization allows at most ${maxAccessSeconds} seconds`,
+      );
     return requested ?? Math.min(limits.approval.defaultAccessSeconds, maxAccessSeconds);
   };
 
@@ -129,12 +148,12 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     db.transaction(async (tx) => {
       const { agentId, organizationId } = client;
       const agent = (await lockAgents(tx, [agentId])).get(agentId);
-      if (agent?.status !== 'active') refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
+      if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
       const { target, details } = await findTarget(tx, organizationId, wanted);
       const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
       const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
       const { notificationToken: token } = wanted;
-      if (token !== undefined && !(await deps.hasNotificationUri(tx, agentId)))
+      if (token !== undefined && agent.notificationUri === null)
         failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
       await requireRoom(tx, client);
       const now = clock.now();
@@ -187,5 +206,8 @@ const refuseClient = (description: string): never => {
 function requireKnown(scopes: readonly string[], known: readonly string[]): void {
   const unknown = scopes.filter((scope) => !known.includes(scope));
   if (unknown.length > 0)
-    failToken('invalid_scope', `the API has no scope ${unknown.join(' ')}; it has ${known.join(' ') || 'none'}`);
+    failToken(
+      'invalid_scope',
+      `the API has no scope ${unknown.join(' ')}; it has ${known.join(' ') || 'none'}`,
+    );
 }

@@ -32,7 +32,9 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
   return {
     grantType,
     fields: {
-      auth_req_id: Type.Optional(Type.String({ maxLength: 512, description: `with grant_type=${grantType}` })),
+      auth_req_id: Type.Optional(
+        Type.String({ maxLength: 512, description: `with grant_type=${grantType}` }),
+      ),
     },
     errorCodes,
     transaction: 'own',
@@ -49,7 +51,8 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
         return failToken('invalid_grant', unknownId);
       const { approvalId, status, chainId, audience: approved, scopes } = approval;
       if (status === 'pending') return stillPending(approval);
-      if (status === 'expired') return failToken('expired_token', 'the request has lapsed without a decision');
+      if (status === 'expired')
+        return failToken('expired_token', 'the request has lapsed without a decision');
       if (status === 'denied') return failToken('access_denied', 'the request was denied');
       if (status === 'canceled') return failToken('access_denied', 'the request was canceled');
       if (audience !== undefined && !spellingsOf(audience).includes(approved))

@@ -46,7 +46,9 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     // The approvers may have changed while this waited.
     await findOwn(tx, personId, approvalId);
     if (approval.status !== 'pending')
-      fail('APPROVAL_NOT_PENDING', { message: `This request is not open any more: it is ${approval.status}.` });
+      fail('APPROVAL_NOT_PENDING', {
+        message: `This request is not open any more: it is ${approval.status}.`,
+      });
     return approval;
   };
 
@@ -119,7 +121,9 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
   const approve = async (tx: Tx, caller: Caller, approval: StoredApproval, own: Support) => {
     const { approvalId, personId: _, requiresTwo } = approval;
     if (approval.support.some(({ personId }) => personId === own.personId))
-      fail('APPROVAL_NOT_PENDING', { message: 'You have approved this already: it waits for a second person.' });
+      fail('APPROVAL_NOT_PENDING', {
+        message: 'You have approved this already: it waits for a second person.',
+      });
     await requireEligible(tx, own, approval);
     const support = [...(requiresTwo ? await stillValid(tx, own.personId, approval) : []), own];
     if (requiresTwo && support.length < 2) {
@@ -159,7 +163,10 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
       tx,
       caller,
       'approval.approved',
-      eventSubject({ ...approval, scopes, accessExpiresIn }, { status: 'approved', decidedBy: personId, chainId }),
+      eventSubject(
+        { ...approval, scopes, accessExpiresIn },
+        { status: 'approved', decidedBy: personId, chainId },
+      ),
     );
     await notifications.decided(tx, approval);
   };

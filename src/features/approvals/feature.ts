@@ -20,11 +20,12 @@ import { createCibaGrant } from './ciba-grant.ts';
 import { createDecisions } from './decisions.ts';
 import { createCancelWithAgent } from './listener.ts';
 import { createExpiryLoop, createPurgeLoop } from './loops.ts';
-import type { ApprovalNotifications } from './notifications.ts';
+import type { createApprovalNotifications } from './notifications.ts';
 import { approvalRoutes } from './routes.ts';
 import { createApprovalService } from './service.ts';
 
 export { cancelingTypes } from './listener.ts';
+export { createApprovalNotifications } from './notifications.ts';
 
 export interface ApprovalDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
@@ -36,20 +37,24 @@ export interface ApprovalDeps
   readonly lockAgents: AgentService['lockAll'];
   readonly authenticateClient: GuardDeps['authenticateClient'];
   isPublicClient(db: Queryable, clientId: string): Promise<boolean>;
-  hasNotificationUri(db: Queryable, agentId: string): Promise<boolean>;
   isAdmin(caller: Caller): Promise<boolean>;
   readonly organizationFor: OrganizationService['get'];
   readonly lockOrganization: OrganizationService['lockOrganization'];
-  readonly notifications: ApprovalNotifications;
+  readonly notifications: ReturnType<typeof createApprovalNotifications>;
 }
 
 export function createApprovals(deps: ApprovalDeps) {
   return {
     routes: [
-      ...approvalRoutes(createAskPerson(deps), createApprovalService(deps), createDecisions(deps), deps.issuer),
+      ...approvalRoutes(
+        createAskPerson(deps),
+        createApprovalService(deps),
+        createDecisions(deps),
+        deps.issuer,
+      ),
       ...approvalPolicyRoutes(deps),
     ],
-    loops: [createExpiryLoop(deps), createPurgeLoop(deps)],
+    loops: [createExpiryLoop(deps), createPurgeLoop(deps), ...deps.notifications.loops],
     grant: createCibaGrant(deps),
     listener: createCancelWithAgent(deps),
   };

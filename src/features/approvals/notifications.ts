@@ -11,6 +11,7 @@ import { type Vault, VaultProblem } from '../../kernel/data/vault.ts';
 import { type Mailer, MailProblem } from '../../kernel/ports/mail.ts';
 import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import { approvalUrl } from './approval.ts';
 import { mailOf } from './mail-text.ts';
 import { createNotificationSender, type SendResult } from './notification-sender.ts';
 import {

@@ -1,6 +1,14 @@
 import Type from '../../contract/json-schema.ts';
 import { namesSeveralTargets } from '../../kernel/audience.ts';
-import { bearer, client, type RouteEntry, rootRoute, route, scope, session } from '../../kernel/http/route.ts';
+import {
+  bearer,
+  client,
+  type RouteEntry,
+  rootRoute,
+  route,
+  scope,
+  session,
+} from '../../kernel/http/route.ts';
 import type { AskPerson } from './backchannel.ts';
 import type { Decisions } from './decisions.ts';
 import {
@@ -48,7 +56,12 @@ export const approvalRoutes = (
     schema: { body: BackchannelRequest, response: { 200: BackchannelAnswer } },
     errors: ['APPROVAL_LIMIT_EXCEEDED'],
     handler: ({ body, headers, origin, countAgainst }) =>
-      ask({ form: body, authorization: headers.authorization, origin, countAgainst }),
+      ask({
+        form: body,
+        authorization: String(headers.authorization ?? '') || undefined,
+        origin,
+        countAgainst,
+      }),
   }),
   route({
     id: 'listApprovals',

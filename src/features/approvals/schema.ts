@@ -138,7 +138,9 @@ export const ApprovalDecision = Type.Object(
         description: 'at most the requested seconds',
       }),
     ),
-    allowRedelegation: Type.Optional(Type.Boolean({ description: 'the agent may pass it on; false when absent' })),
+    allowRedelegation: Type.Optional(
+      Type.Boolean({ description: 'the agent may pass it on; false when absent' }),
+    ),
   },
   { title: 'ApprovalDecision', additionalProperties: false },
 );

@@ -294,7 +294,9 @@ export interface StoredAddressedApproval extends StoredApproval {
   readonly resourceScopes: readonly { readonly name: string; readonly description: string | null }[] | null;
 }
 
-const addressedColumns = (now: Date): Sql => sql`${columns(now)}, g.email as "agentName", g.owner as "agentOwner",
+const addressedColumns = (
+  now: Date,
+): Sql => sql`${columns(now)}, g.email as "agentName", g.owner as "agentOwner",
   r.scopes as "resourceScopes"`;
 
 export async function listAddressed(
@@ -354,9 +356,7 @@ export async function findHinted(
   hint: { readonly personId: string } | { readonly email: string },
 ): Promise<string | undefined> {
   const matches =
-    'personId' in hint
-      ? sql`person_id = ${hint.personId}`
-      : sql`lower(email) = lower(${hint.email})`;
+    'personId' in hint ? sql`person_id = ${hint.personId}` : sql`lower(email) = lower(${hint.email})`;
   const [first, second] = await db.many<{ personId: string }>(
     'approvals.findHinted',
     sql`select person_id as "personId" from people

@@ -7,12 +7,7 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
-import {
-  findOwnerOfCode,
-  lockCode,
-  markCodeUsed,
-  type StoredCode,
-} from './grants-store.ts';
+import { findOwnerOfCode, lockCode, markCodeUsed, type StoredCode } from './grants-store.ts';
 import { spellingsOf } from './parameters.ts';
 import type { NewRefreshToken } from './refresh-grant.ts';
 

@@ -20,7 +20,7 @@ export const createIssueOne =
     if (limit && limit !== 'busy') throw quotaRefusal(limit);
     const { entry, response, metricScope } = draft(client, contents, origin, null);
     await contents.whenIssued?.(tx);
-    await ledger.recordAll(tx, [entry]);
+    if (entry) await ledger.recordAll(tx, [entry]);
     const issued = await response;
     tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: metricScope }));
     return issued;
