@@ -7,36 +7,22 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { toApiError } from './api-error.ts';
+import type { Approval } from './generated.ts';
 import { refreshPaths } from './queries.ts';
 import { sendJson } from './request.ts';
 
-export const approvalStatuses = ['pending', 'approved', 'denied', 'expired', 'canceled'] as const;
-export type ApprovalStatus = (typeof approvalStatuses)[number];
+export type { Approval };
 
-export type AuthorizationDetails = readonly Readonly<Record<string, unknown>>[];
+type ApprovalStatus = Approval['status'];
+export const approvalStatuses = [
+  'pending',
+  'approved',
+  'denied',
+  'expired',
+  'canceled',
+] as const satisfies readonly ApprovalStatus[];
 
-export interface Approval {
-  readonly approvalId: string;
-  readonly organizationId: string;
-  readonly agentId: string;
-  readonly resource: { readonly identifier: string; readonly name: string };
-  readonly scopes: readonly string[];
-  readonly authorizationDetails: AuthorizationDetails | null;
-  readonly bindingMessage: string | null;
-  readonly requestedFor: 'person' | 'approvers';
-  readonly personId: string | null;
-  /** Seconds. */
-  readonly accessExpiresIn: number;
-  readonly status: ApprovalStatus;
-  readonly decidedBy: string | null;
-  readonly decidedAt: string | null;
-  readonly chainId: string | null;
-  /** The people who have approved so far. */
-  readonly approvals: readonly { readonly personId: string; readonly at: string }[];
-  readonly requiredApprovals: number;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
+export type AuthorizationDetails = NonNullable<Approval['authorizationDetails']>;
 
 export interface OwnApproval extends Approval {
   /** The e-mail address of the agent. */

@@ -1,7 +1,7 @@
 /** Approvals in words, and the choices of the person who decides. */
-import type { Approval, ApprovalStatus, Decision, OwnApproval } from '../../api/approvals.ts';
+import type { Approval, Decision, OwnApproval } from '../../api/approvals.ts';
 
-export const statusWords: Readonly<Record<ApprovalStatus, string>> = {
+export const statusWords: Readonly<Record<Approval['status'], string>> = {
   pending: 'waiting',
   approved: 'approved',
   denied: 'denied',

@@ -1,7 +1,7 @@
 import { Checkbox, MultiSelect, NumberInput, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
-import type { ApprovalPolicy, Organization } from '../../../api/generated.ts';
+import type { Organization } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
@@ -19,6 +19,7 @@ import {
   maxAccessSeconds,
   maxRequireTwo,
   minAccessSeconds,
+  type Policy,
   policyOf,
   policyProblems,
   valuesOf,
@@ -46,29 +47,10 @@ export function ApprovalsTab({ organization }: { readonly organization: Organiza
       <QueryState query={policy} label="Loading the approval policy" rows={3}>
         {(current) => (
           <>
-            <Facts
-              facts={{
-                'Longest access': `${current.maxAccessSeconds.toLocaleString('en')} seconds`,
-                'Own agents': current.selfApproval
-                  ? 'People may approve requests of agents that they registered or own.'
-                  : 'Nobody approves requests of an agent that they registered or own.',
-                'Two people for':
-                  current.requireTwo.length === 0 ? (
-                    'no API'
-                  ) : (
-                    <ul>
-                      {current.requireTwo.map((identifier) => (
-                        <li key={identifier}>
-                          <bdi>{visibleText(identifier)}</bdi>
-                        </li>
-                      ))}
-                    </ul>
-                  ),
-              }}
-            />
+            <PolicyFacts policy={current as Policy} />
             <ChangePolicy
               organizationId={organizationId}
-              policy={current}
+              policy={current as Policy}
               opened={search.add}
               onClose={() => setSearch({ add: false })}
             />
@@ -79,9 +61,35 @@ export function ApprovalsTab({ organization }: { readonly organization: Organiza
   );
 }
 
+function PolicyFacts({ policy }: { readonly policy: Policy }) {
+  const { maxAccessSeconds: longest, selfApproval, requireTwo } = policy;
+  return (
+    <Facts
+      facts={{
+        'Longest access': `${longest.toLocaleString('en')} seconds`,
+        'Own agents': selfApproval
+          ? 'People may approve requests of agents that they registered or own.'
+          : 'Nobody approves requests of an agent that they registered or own.',
+        'Two people for':
+          requireTwo.length === 0 ? (
+            'no API'
+          ) : (
+            <ul>
+              {requireTwo.map((identifier) => (
+                <li key={identifier}>
+                  <bdi>{visibleText(identifier)}</bdi>
+                </li>
+              ))}
+            </ul>
+          ),
+      }}
+    />
+  );
+}
+
 interface ChangePolicyProps {
   readonly organizationId: string;
-  readonly policy: ApprovalPolicy;
+  readonly policy: Policy;
   readonly opened: boolean;
   readonly onClose: () => void;
 }

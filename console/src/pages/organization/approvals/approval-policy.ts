@@ -1,6 +1,9 @@
 /** The approval policy of an organization in words, and its form. */
 import type { ApprovalPolicy } from '../../../api/generated.ts';
 
+/** As the server answers: with every field. */
+export type Policy = { readonly [Name in keyof ApprovalPolicy]-?: NonNullable<ApprovalPolicy[Name]> };
+
 export const minAccessSeconds = 60;
 export const maxAccessSeconds = 86_400;
 export const maxRequireTwo = 100;
@@ -12,13 +15,13 @@ export interface ApprovalPolicyValues extends Record<string, unknown> {
   requireTwo: string[];
 }
 
-export const valuesOf = (policy: ApprovalPolicy): ApprovalPolicyValues => ({
+export const valuesOf = (policy: Policy): ApprovalPolicyValues => ({
   maxAccessSeconds: policy.maxAccessSeconds,
   selfApproval: policy.selfApproval,
   requireTwo: [...policy.requireTwo],
 });
 
-export const policyOf = (values: ApprovalPolicyValues): ApprovalPolicy => ({
+export const policyOf = (values: ApprovalPolicyValues): Policy => ({
   maxAccessSeconds: Number(values.maxAccessSeconds),
   selfApproval: values.selfApproval,
   requireTwo: values.requireTwo,
