@@ -10,7 +10,7 @@ import {
   useSyncExternalStore,
 } from 'react';
 import { createApprovalStream } from '../api/approval-stream.ts';
-import { refreshApprovals, useWaitingCount } from '../api/approvals.ts';
+import { refreshApprovals, useWaitingCount } from '../api/own-approvals.ts';
 import { useTitleCount } from './document-title.ts';
 import { useSessionState } from './session-context.tsx';
 

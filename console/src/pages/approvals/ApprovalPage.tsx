@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import { toApiError } from '../../api/api-error.ts';
-import { useOwnApproval } from '../../api/approvals.ts';
+import { useOwnApproval } from '../../api/own-approvals.ts';
 import { useApi } from '../../api/queries.ts';
 import { PageLink, usePathParam } from '../../app/navigation.tsx';
 import { isAdmin } from '../../app/page.ts';

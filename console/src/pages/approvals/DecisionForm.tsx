@@ -1,7 +1,8 @@
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
-import { type OwnApproval, useDecision } from '../../api/approvals.ts';
+import type { OwnApproval } from '../../api/approvals.ts';
+import { useDecision } from '../../api/own-approvals.ts';
 import { PageLink } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { ConfirmModal } from '../../components/ConfirmModal.tsx';

@@ -1,6 +1,7 @@
 import { Button, Chip, Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
-import { type OwnApproval, useOwnApprovals } from '../../api/approvals.ts';
+import type { OwnApproval } from '../../api/approvals.ts';
+import { useOwnApprovals } from '../../api/own-approvals.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import type { EmptyStateProps } from '../../components/EmptyState.tsx';
