@@ -88,20 +88,13 @@ const refunds = {
     },
   ],
 };
-const register = async (changes: object = {}) => {
-  const { authorizationDetailTypes, ...rest } = refunds;
-  const r = await operate('POST', '/resources', {
+const register = (changes: object = {}) =>
+  operate('POST', '/resources', {
     identifier: `https://${randomUUID()}.example/orders`,
     name: 'Orders API',
-    ...rest,
+    ...refunds,
     ...changes,
   });
-  await server.sql('update resources set authorization_detail_types = $1 where resource_id = $2', [
-    JSON.stringify(authorizationDetailTypes),
-    r.resourceId,
-  ]);
-  return r;
-};
 const orders = await register();
 const shared = await register({ name: 'Shared API', approvers: [ada.personId, grace.personId] });
 const agent = await server.agent({ email: `refunds-${randomUUID().slice(0, 8)}@example.com` });
@@ -137,11 +130,10 @@ async function openAs(
   options: OpenOptions = {},
 ): Promise<Page> {
   const page = await server.open(t, '/sign-in', { as: null, ...options });
-  const [session] = person.browser.cookies(server.url).filter(({ name }) => /session/.test(name));
-  assert.ok(session, 'no session cookie');
+  const cookies = person.browser.cookies(server.url);
   await page
     .context()
-    .addCookies([{ name: session.name, value: session.value, url: `${server.url}/console` }]);
+    .addCookies(cookies.map(({ name, value, path: at }) => ({ name, value, path: at, domain: '127.0.0.1' })));
   await page.goto(`/console${path}`);
   return page;
 }
