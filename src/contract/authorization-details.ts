@@ -29,32 +29,41 @@ export const AuthorizationDetailsOrNull = Nullable(
   Type.Array(AuthorizationDetail, { description: 'null: the scopes alone say what may be done' }),
 );
 
+const Description = Nullable(Type.String({ maxLength: 1_024, description: 'text for people' }));
+const Schema = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'JSON Schema of the whole object, `type` included',
+    examples: [
+      {
+        type: 'object',
+        properties: { type: {}, amount: { type: 'number' }, currency: { type: 'string' } },
+        required: ['amount', 'currency'],
+        additionalProperties: false,
+      },
+    ],
+  },
+);
+
 /** A type of detail that an API understands. */
 export const AuthorizationDetailType = Type.Object(
-  {
-    type: TypeName,
-    description: Nullable(Type.String({ maxLength: 1_024, description: 'text for people' })),
-    schema: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description: 'JSON Schema of the whole object, `type` included',
-        examples: [
-          {
-            type: 'object',
-            properties: { type: {}, amount: { type: 'number' }, currency: { type: 'string' } },
-            required: ['amount', 'currency'],
-            additionalProperties: false,
-          },
-        ],
-      },
-    ),
-  },
+  { type: TypeName, description: Description, schema: Schema },
   { title: 'AuthorizationDetailType', additionalProperties: false },
 );
 export type AuthorizationDetailType = Static<typeof AuthorizationDetailType>;
 
-export const AuthorizationDetailTypes = Type.Array(AuthorizationDetailType, {
+const list = {
   maxItems: typesPerResource,
   description: 'the kinds of action that a request for approval or consent can name exactly (RFC 9396)',
-});
+};
+export const AuthorizationDetailTypes = Type.Array(AuthorizationDetailType, list);
+
+export const NewAuthorizationDetailTypes = Type.Array(
+  Type.Object(
+    { type: TypeName, description: Type.Optional(Description), schema: Schema },
+    { title: 'NewAuthorizationDetailType', additionalProperties: false },
+  ),
+  list,
+);
+export type NewAuthorizationDetailTypes = Static<typeof NewAuthorizationDetailTypes>;

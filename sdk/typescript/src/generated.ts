@@ -50,6 +50,8 @@ export type AuditVerification = { verified: boolean; checkedCount: number; fromD
 
 export type AuthorizationDetail = { type: string } & Record<string, unknown>;
 
+export type AuthorizationDetailType = { type: string; description: string | null; schema: Record<string, unknown> };
+
 export type BillingEventReceipt = { received: true; outcome: "applied" | "repeated" | "late" | "ignored" | "unknown" };
 
 export type Checkout = { checkoutUrl: string; sessionId: string; expiresAt: string };
@@ -144,6 +146,8 @@ export type MembershipPage = { data: Membership[]; total: number; page: number; 
 
 export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
 
+export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
+
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
 export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined };
@@ -164,7 +168,7 @@ export type NewPerson = { issuer?: string | undefined; subject?: string | undefi
 
 export type NewPortal = { organization_id?: string | undefined };
 
-export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
+export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
 
 export type NewResourceScope = { name: string; description?: string | null | undefined };
 
@@ -226,9 +230,9 @@ export type ReceivedShare = { resourceId: string; identifier: string; name: stri
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
 
-export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
+export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; authorizationDetailTypes: AuthorizationDetailType[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
-export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined };
+export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
 
 export type ResourcePage = { data: Resource[]; total: number; page: number; limit: number };
 

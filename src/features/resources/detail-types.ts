@@ -1,12 +1,17 @@
 /** The details of an action that a request names (RFC 9396), by the types of a resource. */
 
-import type { AuthorizationDetailType } from '../../contract/authorization-details.ts';
+import type {
+  AuthorizationDetailType,
+  NewAuthorizationDetailTypes,
+} from '../../contract/authorization-details.ts';
 import {
   type DetailProblem,
   parseAuthorizationDetails,
   type ReadDetails,
 } from '../../kernel/http/input/authorization-details.ts';
-import { type SchemaObject, validate } from './detail-schemas/validate.ts';
+import type { FieldProblem } from '../../kernel/http/input/validation.ts';
+import { schemaProblem } from './detail-schemas/schema-problem.ts';
+import { newBudget, type SchemaObject, validate } from './detail-schemas/validate.ts';
 
 export { type DetailProblem, describeProblem } from '../../kernel/http/input/authorization-details.ts';
 
@@ -17,12 +22,28 @@ export function readAuthorizationDetails(
 ): ReadDetails {
   const read = parseAuthorizationDetails(text);
   if ('problem' in read) return read;
+  const budget = newBudget();
   for (const [index, detail] of read.details.entries()) {
     const type = types.find((each) => each.type === detail.type);
     const problem: DetailProblem | undefined = type
-      ? validate(type.schema as SchemaObject, detail, `/${index}`)
+      ? validate(type.schema as SchemaObject, detail, `/${index}`, budget)
       : { pointer: `/${index}/type`, message: 'is no type of the API' };
     if (problem) return { problem };
   }
   return read;
+}
+
+/** VALIDATION_ERROR for the types of a new or changed resource. */
+export function detailTypeProblems(types: NewAuthorizationDetailTypes): FieldProblem[] {
+  return types.flatMap(({ type, schema }, index) => {
+    const field = `authorizationDetailTypes[${index}]`;
+    const isRepeated = types.findIndex((other) => other.type === type) < index;
+    const problem = schemaProblem(schema);
+    return [
+      ...(isRepeated
+        ? [{ in: 'body', field: `${field}.type`, message: 'is the name of another type too' }]
+        : []),
+      ...(problem === undefined ? [] : [{ in: 'body', field: `${field}.schema`, message: problem }]),
+    ];
+  });
 }

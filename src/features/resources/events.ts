@@ -41,6 +41,7 @@ export function resourceEvent(
   const { organizationId, resourceId, identifier, name, tokenLifetimeSeconds, claims } = resource;
   const { peopleScopes, approvers } = resource;
   const scopes = resource.scopes.map((scope) => scope.name);
+  const authorizationDetailTypes = resource.authorizationDetailTypes.map(({ type }) => type);
   return {
     actor: caller,
     type,
@@ -56,6 +57,7 @@ export function resourceEvent(
         claims,
         peopleScopes,
         approvers,
+        authorizationDetailTypes,
         ...more,
       },
     },

@@ -35,6 +35,7 @@ describe('POST /resources', () => {
       claims: [],
       peopleScopes: [],
       approvers: [],
+      authorizationDetailTypes: [],
       verification: {
         status: 'verified',
         host: new URL(String(wanted.identifier)).host,

@@ -1,4 +1,8 @@
 import type { Static } from 'typebox';
+import {
+  AuthorizationDetailTypes,
+  NewAuthorizationDetailTypes,
+} from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { resourceIdentifier } from '../../contract/patterns.ts';
@@ -115,6 +119,7 @@ export const Resource = Type.Object(
       description:
         'people of the owner who may lend every scope; empty for organizations that the resource is shared with',
     }),
+    authorizationDetailTypes: AuthorizationDetailTypes,
     verification: Verification,
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -150,6 +155,7 @@ export const NewResource = Type.Object(
     claims: Type.Optional(Claims),
     peopleScopes: Type.Optional(PeopleScopes),
     approvers: Type.Optional(Approvers),
+    authorizationDetailTypes: Type.Optional(NewAuthorizationDetailTypes),
   },
   { title: 'NewResource', additionalProperties: false },
 );
@@ -164,6 +170,7 @@ export const ResourceChange = Type.Object(
     claims: Type.Optional(Claims),
     peopleScopes: Type.Optional(PeopleScopes),
     approvers: Type.Optional(Approvers),
+    authorizationDetailTypes: Type.Optional(NewAuthorizationDetailTypes),
   },
   { title: 'ResourceChange', additionalProperties: false },
 );

@@ -1,4 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type {
+  AuthorizationDetailType,
+  NewAuthorizationDetailTypes,
+} from '../../contract/authorization-details.ts';
 import { limits } from '../../contract/limits.ts';
 import { isScope } from '../../contract/scopes.ts';
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
@@ -10,6 +14,7 @@ import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { type ResourceClaim, resourceClaims } from './audience-scopes.ts';
+import { detailTypeProblems } from './detail-types.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { ResourceDeps } from './feature.ts';
 import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
@@ -108,6 +113,7 @@ export function createResourceService(
         ...(problem ? [{ in: 'body', field: 'identifier', message: problem }] : []),
         ...scopeProblems(wanted.scopes),
         ...peopleScopeProblems(wanted.peopleScopes ?? [], wanted.scopes),
+        ...detailTypeProblems(wanted.authorizationDetailTypes ?? []),
       ]);
       const now = isoTime(clock);
       const resource: Resource = {
@@ -121,6 +127,7 @@ export function createResourceService(
         claims: inContractOrder(wanted.claims ?? []),
         peopleScopes: wanted.peopleScopes ?? [],
         approvers: lowerCased(wanted.approvers ?? []),
+        authorizationDetailTypes: describedTypes(wanted.authorizationDetailTypes ?? []),
         verification: { status: 'verified', host: hostOf(wanted.identifier), method: null, token: null },
         createdAt: now,
         updatedAt: now,
@@ -149,7 +156,10 @@ export function createResourceService(
     get: async (caller, resourceId) => toResource(await requireVisible(db, caller, resourceId)),
 
     update: (caller, resourceId, requested) => {
-      requireValid(scopeProblems(requested.scopes ?? []));
+      requireValid([
+        ...scopeProblems(requested.scopes ?? []),
+        ...detailTypeProblems(requested.authorizationDetailTypes ?? []),
+      ]);
       return db.transaction(async (tx) => {
         const before = await lockOwned(tx, caller, resourceId);
         const change = normalized(before, requested);
@@ -241,13 +251,16 @@ const lowerCased = (ids: readonly string[]): string[] => [...new Set(ids.map((id
 const withDescriptions = (wanted: NewScopes): Resource['scopes'] =>
   wanted.map(({ name, description }) => ({ name, description: description ?? null }));
 
+const describedTypes = (wanted: NewAuthorizationDetailTypes): AuthorizationDetailType[] =>
+  wanted.map(({ type, description, schema }) => ({ type, description: description ?? null, schema }));
+
 const inContractOrder = (wanted: readonly ResourceClaim[]): ResourceClaim[] =>
   resourceClaims.filter((claim) => wanted.includes(claim));
 
 /** A scope that the resource loses is no longer lent. */
 const normalized = (
   before: Resource,
-  { scopes, claims, peopleScopes, approvers, ...rest }: ResourceChange,
+  { scopes, claims, peopleScopes, approvers, authorizationDetailTypes, ...rest }: ResourceChange,
 ): Partial<Resource> => ({
   ...rest,
   ...(scopes && {
@@ -257,6 +270,9 @@ const normalized = (
   ...(claims && { claims: inContractOrder(claims) }),
   ...(peopleScopes && { peopleScopes }),
   ...(approvers && { approvers: lowerCased(approvers) }),
+  ...(authorizationDetailTypes && {
+    authorizationDetailTypes: describedTypes(authorizationDetailTypes),
+  }),
 });
 
 const changedFields = (before: Resource, change: Partial<Resource>): string[] =>

@@ -15,7 +15,8 @@ export interface VisibleResource extends Resource {
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier, r.name, r.description,
-  r.scopes, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims, r.people_scopes as "peopleScopes", r.approvers, r.created_at as "createdAt",
+  r.scopes, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims, r.people_scopes as "peopleScopes", r.approvers,
+  r.authorization_detail_types as "authorizationDetailTypes", r.created_at as "createdAt",
   r.updated_at as "updatedAt",
   jsonb_build_object('status', case when ${isPending} then 'pending' else 'verified' end,
     'method', r.verification_method, 'token', r.verification_token) as verification`;
@@ -176,17 +177,18 @@ export async function isTaken(db: Queryable, names: readonly string[]): Promise<
 export async function insertResource(db: Queryable, resource: Resource, audience: string): Promise<void> {
   const { resourceId, organizationId, identifier, name, description, scopes, verification } = resource;
   const { tokenLifetimeSeconds, claims, peopleScopes, approvers, createdAt, updatedAt } = resource;
+  const detailTypes = JSON.stringify(resource.authorizationDetailTypes);
   const column =
     verification.status === 'pending' ? pendingName(organizationId, spellingsOf(identifier)) : audience;
   await db.run(
     'resources.insert',
     sql`insert into resources
           (resource_id, organization_id, identifier, pending_identifier, verification_token, name, description, scopes,
-           token_lifetime_seconds, claims, people_scopes, approvers, created_at, updated_at)
+           token_lifetime_seconds, claims, people_scopes, approvers, authorization_detail_types, created_at, updated_at)
         values
           (${resourceId}, ${organizationId}, ${column}, ${column === identifier ? null : identifier},
            ${verification.token}, ${name}, ${description}, ${JSON.stringify(scopes)}, ${tokenLifetimeSeconds}, ${claims},
-           ${peopleScopes}, ${approvers}::uuid[], ${createdAt}, ${updatedAt})`,
+           ${peopleScopes}, ${approvers}::uuid[], ${detailTypes}, ${createdAt}, ${updatedAt})`,
   );
 }
 
@@ -216,7 +218,8 @@ export async function updateResource(db: Queryable, resource: Resource): Promise
     sql`update resources
         set name = ${name}, description = ${description}, scopes = ${JSON.stringify(scopes)},
             token_lifetime_seconds = ${tokenLifetimeSeconds}, claims = ${claims}, people_scopes = ${peopleScopes},
-            approvers = ${approvers}::uuid[], updated_at = ${resource.updatedAt}
+            approvers = ${approvers}::uuid[],
+            authorization_detail_types = ${JSON.stringify(resource.authorizationDetailTypes)}, updated_at = ${resource.updatedAt}
         where resource_id = ${resourceId}`,
   );
 }

@@ -7,24 +7,31 @@ import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { type DetailProblem, pointerTo } from '../../../kernel/http/input/authorization-details.ts';
 import { isMultipleOf } from './multiple-of.ts';
-import { parsePattern, stepsOf } from './patterns.ts';
+import { type Part, parsePattern, stepsOf } from './patterns.ts';
 import { resolveRef } from './references.ts';
 
 export type JsonSchema = boolean | SchemaObject;
 export type SchemaObject = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Far more than a sensible schema needs, and some ten milliseconds. */
-const maxSteps = 5_000_000;
+/** What may be spent on the details of one request: far more than sensible schemas need, and some forty milliseconds. */
+export interface Budget {
+  steps: number;
+}
+export const newBudget = (): Budget => ({ steps: 5_000_000 });
 
 class OutOfSteps extends Error {}
 
 /** The first problem; undefined for a valid value. */
-export function validate(root: SchemaObject, value: unknown, pointer: string): DetailProblem | undefined {
-  let steps = 0;
+export function validate(
+  root: SchemaObject,
+  value: unknown,
+  pointer: string,
+  budget: Budget,
+): DetailProblem | undefined {
   const spend = (count: number) => {
-    steps += count;
-    if (steps > maxSteps) throw new OutOfSteps();
+    budget.steps -= count;
+    if (budget.steps < 0) throw new OutOfSteps();
   };
   try {
     return createValidator(root, spend)(root, value, pointer);
@@ -44,9 +51,20 @@ type KeywordCheck = (
 ) => DetailProblem | string | undefined;
 
 function createValidator(root: SchemaObject, spend: (steps: number) => void): Check {
+  const patterns = new Map<string, { readonly part: Part; readonly regExp: RegExp }>();
+  const patternOf = (text: string) => {
+    const known = patterns.get(text);
+    if (known) return known;
+    spend(stepsPerSchema * text.length);
+    const pattern = { part: parsePattern(text), regExp: new RegExp(text, 'u') };
+    patterns.set(text, pattern);
+    return pattern;
+  };
+
   const matches = (pattern: string, text: string): boolean => {
-    spend(stepsOf(parsePattern(pattern), text.length));
-    return new RegExp(pattern, 'u').test(text);
+    const { part, regExp } = patternOf(pattern);
+    spend(stepsPerSchema + stepsOf(part, text.length));
+    return regExp.test(text);
   };
 
   const isValid = (schema: JsonSchema, value: unknown, pointer: string) =>
@@ -179,31 +197,37 @@ function createValidator(root: SchemaObject, spend: (steps: number) => void): Ch
       ),
   };
 
-  const keywordsFor = (value: unknown): readonly Record<string, KeywordCheck>[] => {
-    if (typeof value === 'number') return [ofAll, ofNumbers];
-    if (typeof value === 'string') return [ofAll, ofTexts];
-    if (Array.isArray(value)) return [ofAll, ofLists];
-    return typeof value === 'object' && value !== null ? [ofAll, ofObjects] : [ofAll];
+  const checks = {
+    number: new Map(Object.entries({ ...ofAll, ...ofNumbers })),
+    string: new Map(Object.entries({ ...ofAll, ...ofTexts })),
+    array: new Map(Object.entries({ ...ofAll, ...ofLists })),
+    object: new Map(Object.entries({ ...ofAll, ...ofObjects })),
+    other: new Map(Object.entries(ofAll)),
   };
 
   const check: Check = (schema, value, pointer) => {
     spend(stepsPerSchema);
     if (schema === true) return undefined;
     if (schema === false) return { pointer, message: 'is not allowed' };
-    for (const keywords of keywordsFor(value))
-      for (const [keyword, run] of Object.entries(keywords)) {
-        if (!Object.hasOwn(schema, keyword)) continue;
-        const found = run(schema[keyword] as never, value as never, pointer, schema);
-        if (found !== undefined) return typeof found === 'string' ? { pointer, message: found } : found;
-      }
+    const keywords = checks[kindOf(value)];
+    for (const keyword of Object.keys(schema)) {
+      const found = keywords.get(keyword)?.(schema[keyword] as never, value as never, pointer, schema);
+      if (found !== undefined) return typeof found === 'string' ? { pointer, message: found } : found;
+    }
     return undefined;
   };
 
   return check;
 }
 
-/** A schema looks for some twenty keywords. */
-const stepsPerSchema = 50;
+/** A schema, or an item that is compared, costs as much as this many steps of a regular expression. */
+const stepsPerSchema = 100;
+
+function kindOf(value: unknown): 'number' | 'string' | 'array' | 'object' | 'other' {
+  if (typeof value === 'number' || typeof value === 'string') return typeof value as 'number' | 'string';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'object' && value !== null ? 'object' : 'other';
+}
 
 function missing(names: readonly string[], value: Fields, pointer: string): DetailProblem | undefined {
   const name = names.find((each) => !Object.hasOwn(value, each));
@@ -214,7 +238,7 @@ function missing(names: readonly string[], value: Fields, pointer: string): Deta
 function hasRepeated(items: readonly unknown[], spend: (steps: number) => void): boolean {
   const texts = items.map((item) => {
     const text = JSON.stringify(item, (_, inner) => sorted(inner));
-    spend(text.length);
+    spend(stepsPerSchema + 10 * text.length);
     return text;
   });
   return new Set(texts).size < items.length;

@@ -82,6 +82,11 @@ export interface ResourceEntry {
   readonly peopleScopes?: readonly string[];
   /** Ids of people. */
   readonly approvers?: readonly string[];
+  readonly authorizationDetailTypes?: readonly {
+    readonly type: string;
+    readonly description?: string | null;
+    readonly schema: object;
+  }[];
   readonly shares?: readonly ShareEntry[];
 }
 
@@ -247,7 +252,16 @@ export const managedFields = {
   ],
   connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],
   clientPolicies: ['mode', 'domains'],
-  resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims', 'peopleScopes', 'approvers'],
+  resources: [
+    'name',
+    'description',
+    'scopes',
+    'tokenLifetimeSeconds',
+    'claims',
+    'peopleScopes',
+    'approvers',
+    'authorizationDetailTypes',
+  ],
   trustPolicies: [
     'name',
     'issuer',

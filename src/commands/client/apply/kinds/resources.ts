@@ -23,10 +23,17 @@ export function planResources(planning: Planning): Change[] {
   return [...changes, ...absent.map((resource) => deletion(resource, planning))];
 }
 
-/** The fields as the API has them: every scope with a description, or null. */
+/** The fields as the API has them: every scope and every type with a description, or null. */
 const resourceFields = (wanted: ResourceEntry) => ({
   ...pick(fields, wanted),
   ...(wanted.approvers && { approvers: wanted.approvers.map((personId) => personId.toLowerCase()) }),
+  ...(wanted.authorizationDetailTypes && {
+    authorizationDetailTypes: wanted.authorizationDetailTypes.map(({ type, description, schema }) => ({
+      type,
+      description: description ?? null,
+      schema,
+    })),
+  }),
   scopes: wanted.scopes.map((scope) =>
     typeof scope === 'string'
       ? { name: scope, description: null }
