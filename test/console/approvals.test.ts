@@ -315,10 +315,10 @@ browserTest('an open page learns of new and decided ones without a reload', asyn
 });
 
 browserTest(
-  'without the stream the number comes by polling, and a refused stream is asked for again',
+  'without the stream number and list come by polling, and a refused stream is asked for again',
   async (t) => {
     await clear();
-    const page = await openAs(t, linus, '/my-agents');
+    const page = await openAs(t, linus, '/approvals');
     let streams = 0;
     await page.route('**/console/api/me/approvals/events', (route) => {
       streams += 1;
@@ -326,11 +326,12 @@ browserTest(
     });
     await page.clock.install();
     await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'My agents' }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
     await until('a stream', async () => streams > 0 || undefined);
     await ask(linus);
     await page.clock.runFor(31_000);
-    await title(page, /^\(1\) My agents/);
+    await title(page, /^\(1\) Approvals/);
+    await row(page, 'Refund order 7').waitFor();
     assert.ok(streams > 1 && streams < 12, `${streams} streams in 31 seconds`);
   },
 );

@@ -65,6 +65,14 @@ export async function fillConsole(server: ConsoleServer) {
       { name: 'invoices:read', description: 'Read invoices' },
       { name: 'invoices:pay', description: 'Pay an invoice' },
     ],
+    peopleScopes: ['invoices:pay'],
+    authorizationDetailTypes: [
+      {
+        type: 'payment',
+        description: 'One payment.',
+        schema: { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } },
+      },
+    ],
   });
   await send('PUT', `/agents/${first.agentId}/grants/${resource.resourceId}`, { scopes: ['invoices:read'] });
   await send('PUT', `/agents/${second.agentId}/grants/${resource.resourceId}`, {
@@ -145,6 +153,18 @@ export async function fillConsole(server: ConsoleServer) {
     agentId: first.agentId,
   });
 
+  const asked = await server.form('/api/v1/bc-authorize', {
+    client_id: first.clientId,
+    client_secret: first.clientSecret,
+    scope: 'invoices:pay',
+    resource: resource.identifier,
+    login_hint: person.personId,
+    binding_message: 'Pay invoice 7',
+    authorization_details: JSON.stringify([{ type: 'payment', amount: 120, payee: { name: 'ACME' } }]),
+  });
+  assert.equal(asked.status, 200, asked.text);
+  const approval = `/approvals/${asked.json.approval_id}`;
+
   const connection = await send('POST', `/organizations/${organizationId}/connections`, {
     name: 'Acme Login',
     issuer: 'https://login.acme.example',
@@ -189,6 +209,7 @@ export async function fillConsole(server: ConsoleServer) {
       activity: `${agent}?tab=activity`,
       APIs: '/apis',
       'API scopes': api,
+      'API actions': `${api}?tab=actions`,
       'API holders': `${api}?tab=holders`,
       'API shares': `${api}?tab=shares`,
       'API verification': `${api}?tab=verify`,
@@ -197,6 +218,8 @@ export async function fillConsole(server: ConsoleServer) {
       trust: '/trust',
       'trust policy': `/trust?selected=${policy.policyId}`,
       partners: '/trust?tab=partners',
+      'approvals of the organization': '/approvals?tab=organization',
+      approval,
       audit: '/audit',
       event: `/audit?selected=${event.eventId}`,
       checkpoints: '/audit?view=checkpoints',
@@ -214,6 +237,7 @@ export async function fillConsole(server: ConsoleServer) {
       connections: '/organization?tab=connections',
       connection: `/organization?tab=connections&selected=${connection.connectionId}`,
       clients: '/organization?tab=clients',
+      'approval policy': '/organization?tab=approvals',
       organizations: '/organizations',
       settings: '/settings',
     },
