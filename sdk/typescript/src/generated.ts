@@ -4,7 +4,7 @@ export type A2aAgentCard = { name: string; description: string; supportedInterfa
 
 export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -14,13 +14,21 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
 
 export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
 
 export type AgentUsage = { agentId: string; totals: { api_calls?: number | undefined; tokens_issued?: number | undefined; token_exchanges?: number | undefined; delegations_created?: number | undefined; webhook_deliveries?: number | undefined; introspections?: number | undefined } };
 
 export type AgentUsagePage = { data: AgentUsage[]; total: number; page: number; limit: number };
+
+export type Approval = { approvalId: string; organizationId: string; agentId: string; resource: { identifier: string; name: string }; scopes: string[]; authorizationDetails: AuthorizationDetail[] | null; bindingMessage: string | null; requestedFor: "person" | "approvers"; personId: string | null; accessExpiresIn: number; status: "pending" | "approved" | "denied" | "expired" | "canceled"; requiredApprovals: number; approvals: { personId: string; at: string }[]; decidedBy: string | null; decidedAt: string | null; chainId: string | null; createdAt: string; expiresAt: string };
+
+export type ApprovalPage = { data: Approval[]; total: number; page: number; limit: number };
+
+export type ApprovalPolicy = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
+
+export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
 
 export type AuditAnchor = { number: number; time: string; signed: string };
 
@@ -51,6 +59,10 @@ export type AuditVerification = { verified: boolean; checkedCount: number; fromD
 export type AuthorizationDetail = { type: string } & Record<string, unknown>;
 
 export type AuthorizationDetailType = { type: string; description: string | null; schema: Record<string, unknown> };
+
+export type BackchannelAnswer = { auth_req_id: string; approval_id: string; expires_in: number; interval: number };
+
+export type BackchannelRequest = { scope?: string | undefined; resource?: string | undefined; login_hint?: string | undefined; binding_message?: string | undefined; authorization_details?: string | undefined; requested_expiry?: string | undefined; access_expires_in?: string | undefined; client_notification_token?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined } & Record<string, unknown>;
 
 export type BillingEventReceipt = { received: true; outcome: "applied" | "repeated" | "late" | "ignored" | "unknown" };
 
@@ -144,7 +156,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
 
 export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
 
@@ -270,7 +282,7 @@ export type TokenPreviewRequest = { agentId: string; resource?: string | undefin
 
 export type TokenQuestion = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
-export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined };
+export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined; auth_req_id?: string | undefined };
 
 export type TokensByAgent = { tenantId: string; month: string; data: { agentId: string; tokenCount: number }[] };
 
@@ -321,6 +333,7 @@ export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
+  cancelApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: undefined };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
   countWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined }; body: undefined; response: WebhookDeliveryCounts };
   createAgent: { params: {  }; query: {  }; body: NewAgent; response: Agent };
@@ -354,6 +367,8 @@ export interface Operations {
   getAgentAnalytics: { params: {  }; query: {  }; body: undefined; response: TokensByAgent };
   getAgentCard: { params: { agentId: string }; query: { format?: "a2a" | "oasf" | "badge" | undefined }; body: undefined; response: AgentCard | A2aAgentCard | OasfRecord | AgentBadge };
   getAgentKeys: { params: { agentId: string }; query: {  }; body: undefined; response: KeySet };
+  getApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: Approval };
+  getApprovalPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ApprovalPolicy };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
@@ -387,6 +402,7 @@ export interface Operations {
   jwks: { params: {  }; query: {  }; body: undefined; response: { keys: Record<string, unknown>[] } };
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
   listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
+  listApprovals: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "pending" | "approved" | "denied" | "expired" | "canceled" | undefined; agentId?: string | undefined }; body: undefined; response: ApprovalPage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
@@ -417,6 +433,7 @@ export interface Operations {
   protectedResource: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   putAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: ResourceScopeNames; response: Grant };
   putAgentKeys: { params: { agentId: string }; query: {  }; body: KeySet; response: KeySet };
+  putApprovalPolicy: { params: { orgId: string }; query: {  }; body: ApprovalPolicyChange; response: ApprovalPolicy };
   putClientPolicy: { params: { orgId: string }; query: {  }; body: ClientPolicyChange; response: ClientPolicy };
   putResourceShare: { params: { resourceId: string; organizationId: string }; query: {  }; body: ResourceScopeNames; response: ResourceShare };
   readyz: { params: {  }; query: {  }; body: undefined; response: Probe };
@@ -426,6 +443,7 @@ export interface Operations {
   removePerson: { params: { orgId: string; personId: string }; query: {  }; body: undefined; response: undefined };
   replayWebhookDeliveries: { params: { id: string }; query: {  }; body: WebhookReplayRequest; response: WebhookReplay };
   replayWebhookDelivery: { params: { id: string; deliveryId: string }; query: {  }; body: undefined; response: WebhookDelivery };
+  requestApproval: { params: {  }; query: {  }; body: BackchannelRequest; response: BackchannelAnswer };
   resolveDid: { params: { agentId: string }; query: {  }; body: undefined; response: DidResolution };
   revokeCredential: { params: { agentId: string; credentialId: string }; query: {  }; body: undefined; response: undefined };
   revokeDelegation: { params: { chainId: string }; query: {  }; body: undefined; response: undefined };
@@ -475,6 +493,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
+  cancelApproval: { method: 'DELETE', path: '/api/v1/approvals/{approvalId}', scopes: [] },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
@@ -508,6 +527,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAgentAnalytics: { method: 'GET', path: '/api/v1/analytics/agents', scopes: [] },
   getAgentCard: { method: 'GET', path: '/api/v1/agents/{agentId}/did/card' },
   getAgentKeys: { method: 'GET', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:read"] },
+  getApproval: { method: 'GET', path: '/api/v1/approvals/{approvalId}', scopes: [] },
+  getApprovalPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
@@ -541,6 +562,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   jwks: { method: 'GET', path: '/.well-known/jwks.json' },
   listAgentGrants: { method: 'GET', path: '/api/v1/agents/{agentId}/grants', scopes: ["agents:read"] },
   listAgents: { method: 'GET', path: '/api/v1/agents', scopes: ["agents:read"] },
+  listApprovals: { method: 'GET', path: '/api/v1/approvals', scopes: ["audit:read"] },
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },
@@ -571,6 +593,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   protectedResource: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
   putAgentGrant: { method: 'PUT', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   putAgentKeys: { method: 'PUT', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:write"] },
+  putApprovalPolicy: { method: 'PUT', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
   putClientPolicy: { method: 'PUT', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
   putResourceShare: { method: 'PUT', path: '/api/v1/resources/{resourceId}/shares/{organizationId}', scopes: ["resources:write"] },
   readyz: { method: 'GET', path: '/readyz' },
@@ -580,6 +603,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   removePerson: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/people/{personId}', scopes: [] },
   replayWebhookDeliveries: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/replay', scopes: ["webhooks:write"] },
   replayWebhookDelivery: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/{deliveryId}/replay', scopes: ["webhooks:write"] },
+  requestApproval: { method: 'POST', path: '/api/v1/bc-authorize', form: true },
   resolveDid: { method: 'GET', path: '/api/v1/agents/{agentId}/did/resolve', scopes: [] },
   revokeCredential: { method: 'DELETE', path: '/api/v1/agents/{agentId}/credentials/{credentialId}', scopes: ["agents:write"] },
   revokeDelegation: { method: 'DELETE', path: '/api/v1/delegations/{chainId}', scopes: [] },

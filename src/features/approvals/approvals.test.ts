@@ -10,7 +10,7 @@ import { createApprovalScenario, ownApprovals } from '../../../test/support/scen
 const scenario = await createApprovalScenario();
 const { t, operate, api, asker, bcAuthorize, request, poll, decide, read, setPolicy, member, admin } =
   scenario;
-const { organizationId, isActive, publicClient, refresh } = scenario;
+const { organizationId, isActive, publicClient, refresh, provider } = scenario;
 
 const payment = { type: 'payment', amount: 120, currency: 'EUR' };
 
@@ -30,6 +30,14 @@ const events = async (approvalId: string) =>
       [approvalId],
     )
   ).map(({ action }) => action);
+
+/** A member with an e-mail. */
+const withEmail = async (verified = true) => {
+  const login = `person-${randomUUID()}`;
+  const email = `${login}@example.com`;
+  provider.accounts[login] = { email, email_verified: verified };
+  return { ...(await member(login)), email };
+};
 
 describe('an approval', () => {
   it('from the request to a token for exactly this action, with events', async () => {
@@ -268,17 +276,12 @@ describe('who decides', () => {
 
   it('by verified e-mail; unknown_user_id for anything else', async () => {
     const client = await asker();
-    const { browser, personId, login } = await member();
-    const email = (await browser.request('/console/api/session')).json.person.email ?? `${login}@example.com`;
-    const [row] = await t.sql<{ email: string | null }>('select email from people where person_id = $1', [
-      personId,
-    ]);
-    for (const hint of ['nobody@example.com', randomUUID(), 'approver', 'x'.repeat(300)])
+    const { personId, email } = await withEmail();
+    const unverified = await withEmail(false);
+    for (const hint of ['unknown@example.com', randomUUID(), 'approver', 'x'.repeat(300), unverified.email])
       assertError(await bcAuthorize(client, { login_hint: hint }), 'unknown_user_id');
-    if (row?.email) {
-      const { approvalId } = await request(client, { login_hint: row.email.toUpperCase() });
-      assert.equal((await read(approvalId)).personId, personId);
-    } else assert.fail(`no e-mail of ${email}`);
+    const { approvalId } = await request(client, { login_hint: email.toUpperCase() });
+    assert.equal((await read(approvalId)).personId, personId);
   });
 });
 
@@ -316,9 +319,8 @@ describe('rules of an organization', () => {
     const own = { credentials: { client_id: agentId, client_secret: clientSecret } };
     const mine = await request(own, { login_hint: boss.personId });
     assertCode(await decide(boss.browser, mine.approvalId), 'FORBIDDEN', 403);
-    const { personId, browser } = await member();
-    const [row] = await t.sql<{ email: string }>('select email from people where person_id = $1', [personId]);
-    const owned = await asker({ owner: row?.email.toUpperCase() });
+    const { personId, browser, email } = await withEmail();
+    const owned = await asker({ owner: email.toUpperCase() });
     const theirs = await request(owned, { login_hint: personId });
     assertCode(await decide(browser, theirs.approvalId), 'FORBIDDEN', 403);
     await setPolicy({ selfApproval: true });
