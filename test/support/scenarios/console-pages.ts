@@ -153,17 +153,16 @@ export async function fillConsole(server: ConsoleServer) {
     agentId: first.agentId,
   });
 
-  const asked = await server.form('/api/v1/bc-authorize', {
-    client_id: first.clientId,
-    client_secret: first.clientSecret,
-    scope: 'invoices:pay',
-    resource: resource.identifier,
-    login_hint: person.personId,
-    binding_message: 'Pay invoice 7',
-    authorization_details: JSON.stringify([{ type: 'payment', amount: 120, payee: { name: 'ACME' } }]),
-  });
-  assert.equal(asked.status, 200, asked.text);
-  const approval = `/approvals/${asked.json.approval_id}`;
+  const [approval] = await server.sql<{ approval_id: string }>(
+    `insert into approvals (approval_id, auth_req_hash, organization_id, agent_id, audience, resource_id, scopes, authorization_details,
+                            binding_message, person_id, access_seconds, status, poll_seconds, created_at, expires_at)
+     select gen_random_uuid(), sha256(n::text::bytea), $1, $2, $3, $4, array['invoices:pay'],
+            '[{"type": "payment", "amount": 120, "payee": {"name": "ACME"}}]', 'Pay invoice ' || n, $5, 3600,
+            case n % 2 when 0 then 'denied' else 'pending' end, 5, now() - n * interval '1 second', now() + interval '1 day'
+     from generate_series(1, 25) n
+     returning approval_id`,
+    [organizationId, first.agentId, resource.identifier, resource.resourceId, person.personId],
+  );
 
   const connection = await send('POST', `/organizations/${organizationId}/connections`, {
     name: 'Acme Login',
@@ -219,7 +218,7 @@ export async function fillConsole(server: ConsoleServer) {
       'trust policy': `/trust?selected=${policy.policyId}`,
       partners: '/trust?tab=partners',
       'approvals of the organization': '/approvals?tab=organization',
-      approval,
+      approval: `/approvals/${approval?.approval_id}`,
       audit: '/audit',
       event: `/audit?selected=${event.eventId}`,
       checkpoints: '/audit?view=checkpoints',
