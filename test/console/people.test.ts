@@ -500,9 +500,16 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await page.getByRole('heading', { name: 'There is no way to sign in here' }).waitFor();
 
   // Another person, without a sign-in that begins by itself.
-  asked = { json: question };
+  const authorizationDetails = [
+    { type: 'payment', amount: 120, payee: { name: '<img src=x>\u202E', note: 'n'.repeat(2_000) } },
+  ];
+  asked = { json: { ...question, authorizationDetails } };
   signIn = { json: { ...choice, connections: connections.slice(0, 1) } };
   await open();
+  const action = page.getByRole('table', { name: 'payment' });
+  await action.getByRole('row', { name: 'amount 120' }).waitFor();
+  await action.getByRole('row', { name: 'payee › name <img src=x>␣' }).waitFor();
+  assert.equal(await page.locator('img').count(), 0);
   await page.getByText('an administrator of your organization', { exact: true }).waitFor();
   await page.getByText('The answer goes to a program on this computer').waitFor();
   await page.getByRole('checkbox', { name: '</label><b>Read</b> ␣' }).waitFor();
