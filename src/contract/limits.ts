@@ -169,6 +169,8 @@ export const limits = {
   unreadResponses: { maxBytes: 64 * 1024 * 1024, stallMs: 30_000 },
   /** Open streams of GET /events, counted in each process. */
   eventStreams: { perAgent: 5, perOrganization: 50, perProcess: 1_000, retryAfterSeconds: 10 },
+  /** Open streams of people in the console, counted in each process. */
+  personalStreams: { perSession: 5, perOrganization: 200, perProcess: 1_000 },
   /** Requests that may wait on one connection; with more, the connection is closed. */
   pipelinedRequests: 32,
   /** Higher page numbers are refused: `offset` must stay an integer in SQL. */
