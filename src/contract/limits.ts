@@ -144,6 +144,8 @@ export const limits = {
   },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
+  /** In the compliance report. */
+  complianceApprovals: { days: 90, maxListed: 100 },
   /** More than a year, so that a period can be compared with the year before. */
   usageRetentionDays: 400,
   complianceReportCacheSeconds: 300,

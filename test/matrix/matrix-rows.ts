@@ -244,7 +244,7 @@ const ofReceivingAdmins = (success: string) => ({
 });
 
 /** Every caller with a token, for its own organization or itself. */
-const ofOwnOrganization = (answer: string, operator = answer) =>
+export const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({
     wrongScope: answer,
     otherOrganization: answer,
