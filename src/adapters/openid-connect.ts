@@ -79,7 +79,7 @@ export function createOpenIdProvider(
     issuer,
     name,
 
-    async authorizationUrl({ state, nonce, codeVerifier }) {
+    async authorizationUrl({ state, nonce, codeVerifier }, loginHint) {
       try {
         const { library, client } = await open();
         return library.buildAuthorizationUrl(client, {
@@ -90,6 +90,7 @@ export function createOpenIdProvider(
           nonce,
           code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
           code_challenge_method: 'S256',
+          ...(loginHint && { login_hint: loginHint }),
         }).href;
       } catch (error) {
         throw problemOf(error, 'unavailable');

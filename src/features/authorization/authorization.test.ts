@@ -203,6 +203,17 @@ describe('the whole way', () => {
     assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
   });
 
+  it('login_hint reaches the provider, in the browser that began the request', async () => {
+    const client = await confidential();
+    const browser = newBrowser();
+    const begun = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hintIn = async (asking: typeof browser) => {
+      const { location } = await asking.request(begun.location ?? '');
+      return new URL(location ?? '').searchParams.get('login_hint');
+    };
+    assert.deepEqual([await hintIn(browser), await hintIn(newBrowser())], ['ada@example.com', null]);
+  });
+
   it('POST with a form does the same', async () => {
     const client = await confidential();
     const { parameters } = newRequest(client);
@@ -351,6 +362,14 @@ describe('a decision', () => {
     assert.equal(answer.json.code, 'FORBIDDEN');
     const { name } = await operate('GET', `/organizations/${organizationId}`);
     assert.ok(answer.json.message.includes(name), answer.json.message);
+  });
+
+  it('a sign-in that fails ends on a page of ours, not at the client', async () => {
+    const client = await confidential();
+    const { login, personId } = await member();
+    await operate('PATCH', `/organizations/${organizationId}/people/${personId}`, { status: 'suspended' });
+    const done = await logIn(newBrowser(), newRequest(client).url, login);
+    assert.match(done.location ?? '', /^\/console\/sign-in\?error=person_suspended&/);
   });
 
   it('access_denied when the person may lend nothing, before and after the sign-in', async () => {
@@ -518,6 +537,16 @@ describe('errors that go back to a registered client', () => {
     });
   });
 
+  it('302 server_error when something fails, without details', async () => {
+    const client = await confidential();
+    await t.sql('alter table authorization_requests rename to moved_requests');
+    try {
+      assert.deepEqual(await errorOf(newRequest(client).url), { error: 'server_error', state: 'a state' });
+    } finally {
+      await t.sql('alter table moved_requests rename to authorization_requests');
+    }
+  });
+
   it('302 unauthorized_client for a suspended client', async () => {
     const client = await confidential();
     await operate('PATCH', `/agents/${client.agentId}`, { status: 'suspended' });
@@ -628,6 +657,36 @@ describe('the organization', () => {
     const alone = newBrowser();
     const path = `${pathOf(requestIdIn((await alone.request(document.url)).location))}/sign-in`;
     assert.equal((await alone.request(path)).json.organizationNeeded, true);
+  });
+
+  it('with several connections the page offers them all', async () => {
+    const home = await operate('POST', '/organizations', {
+      name: 'Home',
+      slug: randomUUID(),
+      planTier: 'pro',
+    });
+    const first = await scenario.connect(home.organizationId, 'First');
+    const second = await operate('POST', `/organizations/${home.organizationId}/connections`, {
+      ...{ name: 'Second', issuer: 'https://login.example.com', clientId: 'a', clientSecret: 'a' },
+    });
+    const client = await confidential({ organization_id: home.organizationId });
+    const browser = newBrowser();
+    const { location } = await browser.request(newRequest(client, { resource: baseUrl }).url);
+    const requestId = requestIdIn(location);
+    const { connections, organizationNeeded } = (await browser.request(`${pathOf(requestId)}/sign-in`)).json;
+    assert.deepEqual(
+      [organizationNeeded, connections],
+      [
+        false,
+        [
+          { connectionId: first.connectionId, name: 'First' },
+          { connectionId: second.connectionId, name: 'Second' },
+        ],
+      ],
+    );
+    const start = `/console/api/oidc/start?connectionId=${first.connectionId}&requestId=${requestId}`;
+    const done = await logIn(browser, start, `person-${randomUUID()}`);
+    assert.equal(done.location?.startsWith(redirectUri), true, 'a member may lend nothing of our own API');
   });
 
   it("without a connection: the instance's own provider if there is one, otherwise the page", async () => {

@@ -57,7 +57,7 @@ describe('a client with a document', () => {
     requestIdIn((await browser.request(request.url, { headers: { 'sec-fetch-site': 'none' } })).location);
   });
 
-  it('names of strangers are text', async () => {
+  it('a name that a client chooses is shown as text', async () => {
     const client = documentClient({ client_name: '<script>alert(1)</script>' });
     const { browser } = await member();
     const question = await browser.request(pathOf(await ask(browser, newRequest(client))));
@@ -163,6 +163,37 @@ describe('a client with a document', () => {
     await operate('PATCH', `/agents/${agent?.agent_id}`, { status: 'suspended' });
     const blocked = await browser.request(request.url);
     assert.equal(problemOf(blocked).error, 'access_denied');
+  });
+
+  it("is refused with access_denied when the organization's plan has no room for its agent", async () => {
+    const client = documentClient();
+    const { browser } = await member();
+    const requestId = await ask(browser, newRequest(client));
+    const [plan] = await t.sql<{ max_agents: number }>(
+      'select max_agents from organizations where organization_id = $1',
+      [organizationId],
+    );
+    const setPlan = (most: number | undefined) =>
+      t.sql('update organizations set max_agents = $2 where organization_id = $1', [organizationId, most]);
+    await setPlan(1);
+    try {
+      const { error, error_description } = answerIn((await decide(browser, requestId)).json.redirectTo);
+      assert.deepEqual([error, error_description?.includes('plan')], ['access_denied', true]);
+      assert.deepEqual(await agentsOf(client.clientId), []);
+    } finally {
+      await setPlan(plan?.max_agents);
+    }
+  });
+
+  it('is named by its address at the authorization endpoint, not by the id of its agent', async () => {
+    const client = documentClient();
+    const { browser } = await member();
+    await consent(browser, newRequest(client));
+    const [agent] = await agentsOf(client.clientId);
+    const { status, location } = await browser.request(
+      newRequest(client, { client_id: agent?.agent_id }).url,
+    );
+    assert.deepEqual([status, location], [400, undefined]);
   });
 });
 

@@ -1,15 +1,15 @@
 /** `/authorize`: validates the request in the order of RFC 6749 §4.1, stores it, and decides where the browser goes. */
 
 import { limits } from '../../contract/limits.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { isTemporary } from '../../kernel/data/db.ts';
+import type { Cookies, SecretCookie } from '../../kernel/http/input/secret-cookie.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
 import { AuthorizationError, refuse, UnusableRequest } from './authorization-error.ts';
-import type { createBrowserCookie } from './browser-cookie.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { type Consenter, type Flow, unknownClient } from './flow.ts';
 import {
   type Parameters,
@@ -22,7 +22,7 @@ import {
 } from './parameters.ts';
 import { errorAddress } from './redirect.ts';
 import { type AuthorizationRequest, findOrganization, insertRequest } from './requests-store.ts';
-import { type Cookies, type RequestSignIn, requestPage } from './sign-in.ts';
+import { type RequestSignIn, requestPage } from './sign-in.ts';
 
 interface HttpRequest {
   readonly parameters: Parameters;
@@ -56,7 +56,7 @@ export function createAuthorizationEndpoint(
   deps: AuthorizationDeps,
   flow: Flow,
   signIn: RequestSignIn,
-  cookie: ReturnType<typeof createBrowserCookie>,
+  cookie: SecretCookie,
 ): AuthorizationEndpoint {
   const { db, clock, ids, log, issuer, clients, connections, authenticateSession, findLendingTarget } = deps;
 
@@ -88,7 +88,7 @@ export function createAuthorizationEndpoint(
   /** Undefined for our own API. AuthorizationError `invalid_target` for an API that is not registered. */
   const findTarget = async (resource: string, asking: string | undefined) => {
     if (resource === issuer) return undefined;
-    for (const spelling of spellingsOf(resource)) {
+    for (const spelling of equivalentUris(resource)) {
       const target = await findLendingTarget(db, spelling, asking);
       if (target) return target;
     }

@@ -4,7 +4,7 @@ import type { Caller, Origin } from '../../kernel/caller.ts';
 import { refuseUnidentified, resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { findOwnerOfRefreshToken, isPublicClient, type Owner } from './grants-store.ts';
 import { refreshPrefix } from './refresh-successor.ts';
 

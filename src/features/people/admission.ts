@@ -6,7 +6,7 @@
 
 import type { EventType } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Actor, Origin } from '../../kernel/caller.ts';
+import { type Actor, actingPerson, type Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { conditionCheck, failedChecks } from '../../kernel/conditions/match.ts';
 import type { Tx } from '../../kernel/data/db.ts';
@@ -46,14 +46,11 @@ export type Admit = (
   identity: ProviderIdentity,
 ) => Promise<Admission>;
 
-export const actorOf = (
-  origin: Origin,
-  { agentId, organizationId, personId, name, role }: Person,
-): Actor => ({
+const actorOf = (origin: Origin, person: Person): Actor => ({
   ...origin,
-  agentId: agentId ?? nilUuid,
-  organizationId,
-  person: { personId, name, role: role === 'viewer' ? 'none' : role },
+  agentId: person.agentId ?? nilUuid,
+  organizationId: person.organizationId,
+  person: actingPerson(person),
 });
 
 export function createAdmission(

@@ -28,8 +28,8 @@ export interface OpenIdProvider {
   readonly issuer: string;
   /** For the button of the sign-in page. */
   readonly name: string;
-  /** The provider's page for the browser. */
-  authorizationUrl(secrets: SignInSecrets): Promise<string>;
+  /** The provider's page for the browser. The hint says who will probably sign in (`login_hint`). */
+  authorizationUrl(secrets: SignInSecrets, loginHint?: string | null): Promise<string>;
   /** Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. */
   identify(query: URLSearchParams, secrets: SignInSecrets): Promise<ProviderIdentity>;
 }

@@ -16,8 +16,8 @@ import { Icon } from '../../components/Icon.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { isClientAddress } from './addresses.ts';
 import { ConsentForm } from './ConsentForm.tsx';
-import { RequestOver } from './RequestOver.tsx';
-import { isOver, SignIn } from './SignIn.tsx';
+import { isOver, RequestOver } from './RequestOver.tsx';
+import { SignIn } from './SignIn.tsx';
 import { SwitchPerson } from './SwitchPerson.tsx';
 
 export function AuthorizePage({ requestId }: { readonly requestId: string }) {
