@@ -40,7 +40,8 @@ browserTest('the report of the own organization, at 360 px', async (t) => {
     await insertApprovalRow(server.sql, { ...row, status });
   const page = await server.open(t, '/compliance', { as: tenant, width: 360 });
   const approvals = page.getByRole('table', { name: 'Approvals by agent and outcome' });
-  const outcomes = approvals.getByRole('row').nth(1).getByRole('cell');
+  const outcomes = approvals.locator('tbody td');
+  await outcomes.first().waitFor();
   assert.deepEqual((await outcomes.allInnerTexts()).slice(1), ['0', '2', '0', '0', '1']);
   const report = page.getByRole('region', { name: 'Report' });
   await report.getByText('intact', { exact: true }).waitFor();
