@@ -384,4 +384,28 @@ describe('what people may lend at a resource', () => {
     const nobody = await apply(text('approvers: [ada]'), '--plan');
     assert.match(nobody.output, /:3:\d+: approvers must be: the personId of a person/);
   });
+
+  it('is managed: authorizationDetailTypes', async () => {
+    const { apply, client } = await newOrganization('details');
+    const text = (type: string) =>
+      `resources:\n  - {identifier: https://details.example, name: D, scopes: [a], authorizationDetailTypes: [${type}]}\n`;
+    const payment = '{type: payment, schema: {required: [amount], properties: {amount: {type: number}}}}';
+    const first = await apply(text(payment), '--yes');
+    assert.equal(first.code, 0, first.output);
+    const read = async () =>
+      (await api('GET', '/resources?q=details.example')).data[0].authorizationDetailTypes;
+    const schema = { required: ['amount'], properties: { amount: { type: 'number' } } };
+    assert.deepEqual(await read(), [{ type: 'payment', description: null, schema }]);
+    const again = await apply(text(payment), '--plan');
+    assert.equal(again.code, 0, again.output);
+    const exported = await countersign(['export'], { client });
+    assert.match(exported.stdout, /authorizationDetailTypes:\n +- type: payment\n/);
+    const changed = await apply(text('{type: payment, description: Pay, schema: {}}'), '--yes');
+    assert.equal(changed.code, 0, changed.output);
+    assert.match(changed.stdout, /^ {4}authorizationDetailTypes /m);
+    assert.deepEqual(await read(), [{ type: 'payment', description: 'Pay', schema: {} }]);
+    const slow = await apply(text('{type: payment, schema: {pattern: "(a+)+$"}}'), '--yes');
+    assert.equal(slow.code, 1);
+    assert.match(slow.output, /authorizationDetailTypes\[0\]\.schema \/pattern repeats a group/);
+  });
 });

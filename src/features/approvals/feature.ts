@@ -12,9 +12,9 @@ import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
 import type { Consents } from '../delegation/consents.ts';
+import type { EventStreamService } from '../events/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
-import type { readAuthorizationDetails } from '../resources/detail-types.ts';
 import { approvalPolicyRoutes } from './approval-policy-slice.ts';
 import { createAskPerson } from './backchannel.ts';
 import { createCibaGrant } from './ciba-grant.ts';
@@ -22,6 +22,7 @@ import { createDecisions } from './decisions.ts';
 import { createCancelWithAgent } from './listener.ts';
 import { createExpiryLoop, createPurgeLoop } from './loops.ts';
 import type { createApprovalNotifications } from './notifications.ts';
+import { ownApprovalEventRoutes } from './own-events-slice.ts';
 import { approvalRoutes } from './routes.ts';
 import { createApprovalService } from './service.ts';
 
@@ -30,9 +31,8 @@ export { createApprovalNotifications } from './notifications.ts';
 
 export interface ApprovalDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
-    Pick<ResourceAccess, 'findLendingTarget'> {
+    Pick<ResourceAccess, 'findLendingTarget' | 'readAuthorizationDetails'> {
   readonly issuer: string;
-  readonly readAuthorizationDetails: typeof readAuthorizationDetails;
   readonly vault: Vault;
   readonly consents: Consents;
   readonly newRefreshToken: NewRefreshToken;
@@ -42,6 +42,7 @@ export interface ApprovalDeps
   isAdmin(caller: Caller): Promise<boolean>;
   readonly organizationFor: OrganizationService['get'];
   readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly openStream: EventStreamService['openPersonal'];
   readonly notifications: ReturnType<typeof createApprovalNotifications>;
 }
 
@@ -55,6 +56,7 @@ export function createApprovals(deps: ApprovalDeps) {
         deps.issuer,
       ),
       ...approvalPolicyRoutes(deps),
+      ...ownApprovalEventRoutes(deps),
     ],
     loops: [createExpiryLoop(deps), createPurgeLoop(deps), ...deps.notifications.loops],
     grant: createCibaGrant(deps),
