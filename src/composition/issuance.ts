@@ -12,6 +12,7 @@ import { createFederation } from '../features/federation/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
 import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
+  backchannelRefusalCodes,
   clientRefusalCodes,
   createWorkloadIdentity,
   findPolicyPower,
@@ -92,6 +93,9 @@ export function createIssuance(
     lockAgents: agents.lockAll,
     // Each needs the other: asking for an approval authenticates the client, and the token endpoint offers the grant of approvals.
     authenticateClient: async (...request) => tokens.authenticateClient(...request),
+    findExternalAssertion: (...request) => tokens.findExternalAssertion(...request),
+    authenticateWorkload: (proof, act) =>
+      workloads.exchange.authenticateWorkload(proof, backchannelRefusalCodes, act),
     isAdmin,
     organizationFor: organizations.get,
     lockOrganization: organizations.lockOrganization,

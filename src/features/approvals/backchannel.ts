@@ -3,7 +3,7 @@
 import { limits } from '../../contract/limits.ts';
 import { delegableScopes } from '../../contract/scopes.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
-import type { Actor, Origin } from '../../kernel/caller.ts';
+import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockRows } from '../../kernel/data/locks.ts';
@@ -38,6 +38,8 @@ const authReqPrefix = 'car_';
 
 /** The same for a person who does not exist, is suspended or of another organization, and when there are no approvers. */
 const unknownPerson = 'login_hint means no person of your organization who can decide';
+
+type Client = Pick<Identity, 'agentId' | 'organizationId'>;
 
 interface Target {
   readonly audience: string;
@@ -120,7 +122,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       : { personId, personIds: [personId] };
   };
 
-  const requireRoom = async (tx: Tx, { organizationId, agentId }: Identity) => {
+  const requireRoom = async (tx: Tx, { organizationId, agentId }: Client) => {
     // Of concurrent requests for the last place exactly one succeeds.
     await lockRows(tx, 'approvalsOfOrganization', [organizationId], 'exclusive');
     const open = await countOpen(tx, organizationId, agentId, new Date(clock.now()));
@@ -145,55 +147,75 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     return requested ?? Math.min(limits.approval.defaultAccessSeconds, maxAccessSeconds);
   };
 
-  const ask = (client: Identity, wanted: RequestedApproval, actor: Actor): Promise<BackchannelAnswer> =>
-    db.transaction(async (tx) => {
-      const { agentId, organizationId } = client;
-      const agent = (await lockAgents(tx, [agentId])).get(agentId);
-      if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
-      const { target, details } = await findTarget(tx, organizationId, wanted);
-      const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
-      const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
-      const { notificationToken: token } = wanted;
-      if (token !== undefined && agent.notificationUri === null)
-        failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
-      await requireRoom(tx, client);
-      const now = clock.now();
-      const approval: NewApproval = {
-        ...target,
-        scopes: [...target.scopes],
-        approvalId,
-        authReqHash: hashSecret(authReqId),
-        organizationId,
-        agentId,
-        authorizationDetails: details,
-        bindingMessage: wanted.bindingMessage,
-        personId,
-        accessExpiresIn: await accessSeconds(tx, organizationId, wanted.accessSeconds),
-        ping: token === undefined ? null : vault.seal(JSON.stringify({ authReqId, token }), approvalId),
-        pollSeconds: limits.approval.pollSeconds,
-        createdAt: isoTime(clock),
-        expiresAt: new Date(now + wanted.expirySeconds * 1_000).toISOString(),
-      };
-      await insertApproval(tx, approval);
-      await ledger.record(
-        tx,
-        actor,
-        'approval.requested',
-        eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
-      );
-      await notifications.requested(tx, approval, personIds);
-      return {
-        auth_req_id: authReqId,
-        approval_id: approvalId,
-        expires_in: wanted.expirySeconds,
-        interval: limits.approval.pollSeconds,
-      };
-    });
+  const ask = async (
+    tx: Tx,
+    client: Client,
+    wanted: RequestedApproval,
+    origin: Origin,
+  ): Promise<BackchannelAnswer> => {
+    const { agentId, organizationId } = client;
+    const agent = (await lockAgents(tx, [agentId])).get(agentId);
+    if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
+    const { target, details } = await findTarget(tx, organizationId, wanted);
+    const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
+    const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
+    const { notificationToken: token } = wanted;
+    if (token !== undefined && agent.notificationUri === null)
+      failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
+    await requireRoom(tx, client);
+    const now = clock.now();
+    const approval: NewApproval = {
+      ...target,
+      scopes: [...target.scopes],
+      approvalId,
+      authReqHash: hashSecret(authReqId),
+      organizationId,
+      agentId,
+      authorizationDetails: details,
+      bindingMessage: wanted.bindingMessage,
+      personId,
+      accessExpiresIn: await accessSeconds(tx, organizationId, wanted.accessSeconds),
+      ping: token === undefined ? null : vault.seal(JSON.stringify({ authReqId, token }), approvalId),
+      pollSeconds: limits.approval.pollSeconds,
+      createdAt: isoTime(clock),
+      expiresAt: new Date(now + wanted.expirySeconds * 1_000).toISOString(),
+    };
+    await insertApproval(tx, approval);
+    await ledger.record(
+      tx,
+      { ...origin, agentId },
+      'approval.requested',
+      eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
+    );
+    await notifications.requested(tx, approval, personIds);
+    return {
+      auth_req_id: authReqId,
+      approval_id: approvalId,
+      expires_in: wanted.expirySeconds,
+      interval: limits.approval.pollSeconds,
+    };
+  };
 
   return async (request) => {
+    const { form, authorization, origin, countAgainst } = request;
+    const token = deps.findExternalAssertion(form, authorization);
+    if (token !== undefined) {
+      const agentId = form.client_id;
+      const assertion = {
+        token,
+        agentId,
+        scope: undefined,
+        origin,
+        agentsToLock: async () => [],
+        countAgainst,
+      };
+      return deps.authenticateWorkload(assertion, (tx, client) =>
+        ask(tx, client, readBackchannelRequest(form, issuer), origin),
+      );
+    }
     const client = await authenticate(request);
-    const wanted = readBackchannelRequest(request.form, issuer);
-    return ask(client, wanted, { ...request.origin, agentId: client.agentId });
+    const wanted = readBackchannelRequest(form, issuer);
+    return db.transaction((tx) => ask(tx, client, wanted, origin));
   };
 }
 

@@ -15,6 +15,8 @@ import type { Consents } from '../delegation/consents.ts';
 import type { EventStreamService } from '../events/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
+import type { Tokens } from '../tokens/feature.ts';
+import type { ExternalClientAssertion, WorkloadAction } from '../tokens/grant.ts';
 import { approvalPolicyRoutes } from './approval-policy-slice.ts';
 import { createAskPerson } from './backchannel.ts';
 import { createCibaGrant } from './ciba-grant.ts';
@@ -38,6 +40,11 @@ export interface ApprovalDeps
   readonly newRefreshToken: NewRefreshToken;
   readonly lockAgents: AgentService['lockAll'];
   readonly authenticateClient: GuardDeps['authenticateClient'];
+  readonly findExternalAssertion: Tokens['findExternalAssertion'];
+  authenticateWorkload<Result>(
+    assertion: ExternalClientAssertion,
+    act: WorkloadAction<Result>,
+  ): Promise<Result>;
   isPublicClient(db: Queryable, clientId: string): Promise<boolean>;
   isAdmin(caller: Caller): Promise<boolean>;
   readonly organizationFor: OrganizationService['get'];

@@ -20,8 +20,9 @@ import { createProofVerifier } from './clients/verify-credential.ts';
 import { createDraftToken } from './draft-token.ts';
 import { findEligibility, lockEligibility } from './eligibility.ts';
 import { clientCredentials } from './endpoint/client-credentials.ts';
+import { createFindExternalAssertion } from './endpoint/external-assertion.ts';
 import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
-import type { ExternalClientAssertion, Grant, Issue, IssuedToken } from './grant.ts';
+import type { ExternalClientAssertion, Grant, IssuedToken, WorkloadAction } from './grant.ts';
 import { createIntrospection } from './introspection.ts';
 import { createIssueOne } from './issue-one.ts';
 import { createExpiryLoop } from './loops.ts';
@@ -69,7 +70,10 @@ interface ExternalAssertions {
   /** Issues a token of the client's own. */
   redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
   /** Authenticates the client for another grant. One transaction marks the assertion as used and issues. */
-  authenticateWorkload(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
+  authenticateWorkload(
+    assertion: ExternalClientAssertion,
+    issue: WorkloadAction<IssuedToken>,
+  ): Promise<IssuedToken>;
 }
 
 export function createTokens(deps: TokenDeps) {
@@ -92,6 +96,7 @@ export function createTokens(deps: TokenDeps) {
     mint,
     ...verifier,
     authenticateClient: createClientAuthentication(deps, proofs),
+    findExternalAssertion: createFindExternalAssertion(deps),
     lockEligibility,
     findEligibility,
   };

@@ -155,5 +155,5 @@ export interface ExternalClientAssertion {
   readonly countAgainst: CountAgainst;
 }
 
-/** Issues a token to an authenticated client, in the transaction that marks its assertion as used. */
-export type Issue = (tx: Tx, client: AuthenticatedClient) => Promise<IssuedToken>;
+/** Acts for an authenticated workload, in the transaction that marks its assertion as used. */
+export type WorkloadAction<Result> = (tx: Tx, client: AuthenticatedClient) => Promise<Result>;

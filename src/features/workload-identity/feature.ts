@@ -27,7 +27,7 @@ import { listPolicies } from './policies/store.ts';
 import { oidcRoutes } from './routes.ts';
 import type { TrustPolicy } from './schema.ts';
 
-export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
+export { backchannelRefusalCodes, clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
 export { findPolicyPower, hasTrustPolicies } from './policies/store.ts';
 
 export interface WorkloadIdentityDeps

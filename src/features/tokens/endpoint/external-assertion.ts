@@ -3,13 +3,14 @@
  * transaction, because it marks the assertion as used in the same transaction that issues.
  */
 
+import { type ClientFields, findClientCredential } from '../clients/client-credential.ts';
 import type { TokenDeps } from '../feature.ts';
 import type { ExternalClientAssertion, IssuedToken, Mint, RefusalWithEffect } from '../grant.ts';
 import { withTokenType } from './decision.ts';
 import type { ParsedRequest } from './parse.ts';
 
 export function createExternalIssue(
-  { db, externalAssertions, issuer }: TokenDeps,
+  { db, metrics, externalAssertions, issuer }: TokenDeps,
   mint: Mint,
 ): (request: ParsedRequest) => Promise<IssuedToken> | undefined {
   return (request) => {
@@ -39,7 +40,10 @@ export function createExternalIssue(
         agentId,
         ...(trustPolicyId !== undefined && { trustPolicyId }),
       });
-      tx.afterCommit(() => grant.onIssued?.(client));
+      tx.afterCommit(() => {
+        metrics.count('service_oidc_tokens_issued_total', {});
+        grant.onIssued?.(client);
+      });
       return withTokenType(grant, issued);
     });
     // The port has rolled its transaction back.
@@ -49,3 +53,13 @@ export function createExternalIssue(
     });
   };
 }
+
+/** For other endpoints: the external assertion that a request presents as its only proof. */
+export const createFindExternalAssertion =
+  ({ externalAssertions }: Pick<TokenDeps, 'externalAssertions'>) =>
+  (form: ClientFields, authorization: string | undefined): string | undefined => {
+    const proof = findClientCredential(form, authorization);
+    return proof?.kind === 'assertion' && externalAssertions.isExternal(proof.assertion)
+      ? proof.assertion
+      : undefined;
+  };

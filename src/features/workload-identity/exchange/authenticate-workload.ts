@@ -2,9 +2,10 @@
  * Admits a workload by an external token. A client gets one uniform answer for every problem of the token, the policies or the
  * agent, except where it can solve the problem itself; the audit log says more. The token is verified and the request counted
  * before the transaction, because both may call other servers. Within the transaction the policy is checked again, under locks,
- * and the token is marked as used. A refusal changes nothing: a token is used up only when something is issued for it.
+ * and the token is marked as used. A refusal changes nothing: a token is used up only when the action succeeds.
  */
 
+import { pollingErrors } from '../../../contract/errors.ts';
 import type { Actor } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import { failedChecks } from '../../../kernel/conditions/match.ts';
@@ -14,7 +15,7 @@ import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type { AuthenticatedClient, ExternalClientAssertion, Issue, IssuedToken } from '../../tokens/grant.ts';
+import type { AuthenticatedClient, ExternalClientAssertion, WorkloadAction } from '../../tokens/grant.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
 import { checksOf } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
@@ -26,15 +27,15 @@ import { isUsed, markTokenUsed, recordPolicyUse } from './store.ts';
 import { createTargetScopes, type TargetScopes } from './target-scopes.ts';
 
 /**
- * Authenticates the workload and issues within the transaction that uses its token up. The audience is that of a token of the
- * agent's own; other grants decide about theirs.
+ * Authenticates the workload and acts within the transaction that uses its token up. The audience is that of a token of the
+ * agent's own; other actions decide about theirs.
  */
-export type AuthenticateWorkload = (
+export type AuthenticateWorkload = <Result>(
   assertion: ExternalClientAssertion,
   codes: RefusalCodes,
-  issue: Issue,
+  act: WorkloadAction<Result>,
   audience?: string,
-) => Promise<IssuedToken>;
+) => Promise<Result>;
 
 const uniformMessage = 'the token is not one that is trusted here';
 const usedBefore = 'the token was used before';
@@ -51,7 +52,7 @@ interface RefusalContext {
 }
 
 export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): AuthenticateWorkload {
-  const { db, clock, metrics, externalTokens, issuer: ownIssuer, multiTenant } = deps;
+  const { db, clock, externalTokens, issuer: ownIssuer, multiTenant } = deps;
   const { lockEligibility, findEligibility, recordRefusal, exchangeQueue } = deps;
   const selectPolicy = createPolicySelection(deps);
   const targetScopes = createTargetScopes(deps);
@@ -134,7 +135,7 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
     return policy;
   };
 
-  return async (assertion, codes, issue, audience) => {
+  return async (assertion, codes, act, audience) => {
     // Before any lookup: otherwise the policies of one tenant would decide about the workloads of another.
     if (multiTenant && !assertion.agentId)
       failToken('invalid_request', 'client_id is required: the agent to become');
@@ -149,17 +150,16 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
           const policy = await lockAndUse(tx, token, selected, codes);
           const target = await targetScopes(tx, policy, audience, codes);
           refuseExcessScopes(target, assertion.scope);
-          const issued = await issue(tx, authenticatedClient(policy, token, target));
+          const result = await act(tx, authenticatedClient(policy, token, target));
           recordPolicyUse(tx, policy.policyId, isoTime(clock));
-          tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
-          return issued;
+          return result;
         }),
       );
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
       // A request counts once: a verified request is already counted against its agent.
       await assertion.countAgainst('address');
-      await recordRefusal(await refusalEvent(assertion, context, error));
+      if (!pollingErrors.has(error.code)) await recordRefusal(await refusalEvent(assertion, context, error));
       throw error;
     }
   };

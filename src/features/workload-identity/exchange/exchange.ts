@@ -19,7 +19,7 @@ export interface Exchange {
 }
 
 export function createExchange(deps: WorkloadIdentityDeps): Exchange {
-  const { externalTokens, issuer, mint, countExchange } = deps;
+  const { externalTokens, issuer, metrics, mint, countExchange } = deps;
   const authenticateWorkload = createAuthenticateWorkload(deps);
 
   return {
@@ -49,7 +49,10 @@ export function createExchange(deps: WorkloadIdentityDeps): Exchange {
           });
           if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
             failToken(codes.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
-          tx.afterCommit(() => countExchange(client));
+          tx.afterCommit(() => {
+            metrics.count('service_oidc_tokens_issued_total', {});
+            countExchange(client);
+          });
           return issued;
         },
         audience,

@@ -30,6 +30,9 @@ export const clientRefusalCodes: RefusalCodes = {
 /** For a client assertion with another grant. */
 export const grantRefusalCodes: RefusalCodes = { ...clientRefusalCodes, scope: 'invalid_scope' };
 
+/** For a client assertion at the backchannel authentication endpoint, where no proof of a suspended agent is accepted. */
+export const backchannelRefusalCodes: RefusalCodes = { ...grantRefusalCodes, agent: 'invalid_client' };
+
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
 const subjectTypes = [tokenType('jwt'), tokenType('id_token')];
