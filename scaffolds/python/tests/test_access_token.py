@@ -51,6 +51,7 @@ def test_accepted(case: dict[str, Any]) -> None:
         "chain_id": case["verified"]["chainId"],
         "scopes": tuple(case["verified"]["scopes"]),
         "organization_id": case["verified"]["organizationId"],
+        "authorization_details": tuple(case["verified"]["authorizationDetails"]),
     }
 
 

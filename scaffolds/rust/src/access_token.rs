@@ -292,9 +292,15 @@ mod tests {
                 "actors": verified.actors,
                 "chainId": verified.chain_id,
                 "scopes": verified.scopes,
+                "authorizationDetails": verified.authorization_details,
                 "organizationId": verified.organization_id,
             });
             assert_eq!(found, case.verified, "{}", case.name);
+            for detail in &verified.authorization_details {
+                let kind = detail["type"].as_str().unwrap();
+                assert_eq!(verified.require_detail(kind).unwrap()["type"], kind);
+            }
+            assert!(verified.require_detail("other").is_err());
             assert_eq!(verified.claims["iss"], *cases.issuer);
         }
     }

@@ -34,6 +34,8 @@ pub struct VerifiedToken {
     /// The delegation: `chain_id`.
     pub chain_id: Option<String>,
     pub scopes: Vec<String>,
+    /// What exactly a person approved. Empty: the scopes alone say it.
+    pub authorization_details: Vec<Map<String, Value>>,
     pub organization_id: String,
     #[allow(dead_code)] // The example does not read it.
     pub claims: Map<String, Value>,
@@ -55,9 +57,23 @@ impl VerifiedToken {
             actors,
             chain_id,
             scopes: read_scopes(&claims)?,
+            authorization_details: read_details(&claims)?,
             organization_id: read_id(&claims, "organization_id")?,
             claims,
         })
+    }
+
+    /// The first of the `authorization_details` that has this type. Compare its values with the call.
+    #[allow(dead_code)] // The example does not need one.
+    pub fn require_detail(&self, kind: &str) -> Result<&Map<String, Value>, Error> {
+        let mut details = self.authorization_details.iter();
+        details
+            .find(|detail| detail.get("type").is_some_and(|it| it == kind))
+            .ok_or_else(|| {
+                untrusted(&format!(
+                    "the token has no authorization_details of the type {kind}"
+                ))
+            })
     }
 }
 
@@ -119,6 +135,22 @@ fn read_scopes(claims: &Map<String, Value>) -> Result<Vec<String>, Error> {
         Some(Value::String(scope)) => Ok(scope.split_whitespace().map(str::to_owned).collect()),
         Some(_) => Err(untrusted("scope must be a string")),
     }
+}
+
+fn read_details(claims: &Map<String, Value>) -> Result<Vec<Map<String, Value>>, Error> {
+    let details = match claims.get("authorization_details") {
+        None => Some(Vec::new()),
+        Some(value) => value.as_array().and_then(|list| {
+            let objects = list.iter().map(|each| each.as_object().cloned());
+            objects.collect::<Option<Vec<_>>>()
+        }),
+    };
+    details
+        .filter(|all| {
+            all.iter()
+                .all(|it| it.get("type").is_some_and(Value::is_string))
+        })
+        .ok_or_else(|| untrusted("authorization_details must be a list of objects with a type"))
 }
 
 fn read_id(claims: &Map<String, Value>, claim: &str) -> Result<String, Error> {

@@ -40,15 +40,21 @@ def verify(case: dict[str, Any]) -> countersign.VerifiedToken:
     use = {"scopes": required.get("scopes", ()), "max_depth": required.get("maxDepth")}
     place = TOKENS["issuer"], TOKENS["audience"]
 
+    def demand(verified: countersign.VerifiedToken) -> countersign.VerifiedToken:
+        if "detail" in required:
+            assert verified.require_detail(required["detail"])["type"] == required["detail"]
+        return verified
+
     async def verify_async() -> countersign.VerifiedToken | TokenError:
         try:
-            return await countersign.AsyncVerifier(*place, **options).verify(case["token"], **use)
+            verifier = countersign.AsyncVerifier(*place, **options)
+            return demand(await verifier.verify(case["token"], **use))
         except TokenError as error:
             return error
 
     other = asyncio.run(verify_async())
     try:
-        verified = countersign.Verifier(*place, **options).verify(case["token"], **use)
+        verified = demand(countersign.Verifier(*place, **options).verify(case["token"], **use))
     except TokenError as error:
         assert isinstance(other, TokenError)
         assert (other.code, str(other)) == (error.code, str(error))
@@ -69,6 +75,7 @@ def test_accepted_token(case: dict[str, Any]) -> None:
         "chain_id": expected["chainId"],
         "scopes": tuple(expected["scopes"]),
         "organization_id": expected["organizationId"],
+        "authorization_details": tuple(expected["authorizationDetails"]),
     }
 
 
@@ -78,7 +85,7 @@ def test_refused_token(case: dict[str, Any]) -> None:
         verify(case)
     assert case["reason"] in str(refusal.value)
     assert refusal.value.code == case["code"]
-    assert refusal.value.status == (403 if case["code"] == "insufficient_scope" else 401)
+    assert refusal.value.status == (403 if case["code"].startswith("insufficient_") else 401)
     assert f'error="{case["code"]}"' in refusal.value.www_authenticate
 
 

@@ -5,6 +5,7 @@ import type { Platform } from './platform.ts';
 import { originOf, readError, readJson, redirectOf } from './response.ts';
 import type { Outcome, Retry } from './retry.ts';
 import type { IssuedToken } from './token-cache.ts';
+import { isDetails } from './verify/access-token.ts';
 
 /** A key whose public part is registered for the agent (`PUT /agents/{agentId}/keys`). */
 export interface PrivateKey {
@@ -31,6 +32,18 @@ export interface TokenTarget {
 export interface TokenRequests {
   /** One request without retries if `once`. */
   issue(target: TokenTarget, once: boolean): Promise<IssuedToken>;
+  /** Sends a form to an endpoint at which clients authenticate. */
+  post<T>(request: AuthenticatedForm, read: (response: Response) => Promise<T>): Promise<T>;
+  /** The fields that prove the client's identity. */
+  prove(): Promise<Record<string, string>>;
+}
+
+export interface AuthenticatedForm {
+  readonly path: string;
+  readonly form: Readonly<Record<string, string>>;
+  /** Whether it is sent again after 429. Never after other failures: the work may be done. */
+  readonly once: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface TokenRequestDeps {
@@ -72,18 +85,28 @@ export function createTokenRequests(deps: TokenRequestDeps): TokenRequests {
     return ['/api/v1/oidc/token', { grant_type: tokenExchange, client_id: clientId, ...subject, ...wanted }];
   };
 
+  const send = (path: string, form: Record<string, string>, signal: AbortSignal) =>
+    platform.fetch(`${issuer}${path}`, {
+      method: 'POST',
+      headers: { accept: 'application/json' },
+      body: new URLSearchParams(form),
+      redirect: 'manual',
+      signal,
+    });
+
   return {
+    prove,
+    post: ({ path, form, once: isOnce, signal }, read) =>
+      (isOnce ? once : retry)({ repeat: 'after-429', signal }, async (attemptSignal) => {
+        const response = await send(path, { ...form, ...(await prove()) }, attemptSignal);
+        if (response.status === 429 || response.status === 503) return { refused: response };
+        return { result: await read(response) };
+      }),
     issue: (target, isOnce) =>
       // A second token does no harm. Each attempt has a new assertion, since the server takes each once.
       (isOnce ? once : retry)({ repeat: 'always' }, async (signal): Promise<Outcome<IssuedToken>> => {
         const [path, form] = await formOf(target);
-        const response = await platform.fetch(`${issuer}${path}`, {
-          method: 'POST',
-          headers: { accept: 'application/json' },
-          body: new URLSearchParams(form),
-          redirect: 'manual',
-          signal,
-        });
+        const response = await send(path, form, signal);
         if (response.status === 429 || response.status === 503) return { refused: response };
         return { result: await readToken(response) };
       }),
@@ -188,7 +211,7 @@ export async function readToken(response: Response): Promise<IssuedToken> {
   if (redirect) throw redirect;
   if (!response.ok) throw await readError(response);
   const answer = (await readJson(response, maxAnswerBytes)) as Readonly<Record<string, unknown>> | undefined;
-  const { access_token, token_type, expires_in, scope, refresh_token } = answer ?? {};
+  const { access_token, token_type, expires_in, scope, refresh_token, authorization_details } = answer ?? {};
   const invalid = (problem: string) =>
     new ConnectionError('invalid_response', `${originOf(response)} sent no usable token: ${problem}`);
   if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))
@@ -202,5 +225,6 @@ export async function readToken(response: Response): Promise<IssuedToken> {
     lifetimeSeconds: Math.min(expires_in, maxLifetimeSeconds),
     scope: typeof scope === 'string' ? scope : '',
     ...(typeof refresh_token === 'string' && { refreshToken: refresh_token }),
+    ...(isDetails(authorization_details) && { authorizationDetails: authorization_details }),
   };
 }

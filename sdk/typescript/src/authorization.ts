@@ -7,11 +7,11 @@ import { readIssuer, readSecureUrl } from './addresses.ts';
 import { readToken } from './authentication.ts';
 import { readCallback } from './authorize/callback.ts';
 import { discover, type ServerMetadata } from './authorize/discovery.ts';
-import { readScope } from './client.ts';
 import { ApiError, AuthorizationError } from './errors.ts';
 import { type PersonTokens, personTokens } from './person-session.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import { createRetry } from './retry.ts';
+import { readScope } from './scope.ts';
 
 export interface AuthorizationOptions {
   /** The address of Countersign, without `/api/v1`. */

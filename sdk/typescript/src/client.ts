@@ -1,12 +1,15 @@
 /** The client of an agent: access tokens, requests with them, the API, and delegations. */
 import { destinationOf, readIssuer, readSecureUrl } from './addresses.ts';
 import { type Api, type ApiRequest, createApi } from './api.ts';
+import { type Approval, type ApprovalOptions, createApprovals, type PingStatus } from './approval.ts';
 import { type Auth, createTokenRequests, type TokenTarget } from './authentication.ts';
 import type { CreatedDelegation, NewDelegation } from './generated.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import { discard, readError, redirectOf } from './response.ts';
 import { type Attempt, createRetry, isRepeatable, type RetryOptions } from './retry.ts';
+import { readScope } from './scope.ts';
 import { createTokenCache } from './token-cache.ts';
+import type { WebhookHeaders } from './webhook.ts';
 
 export interface ClientOptions {
   /** The address of Countersign, without `/api/v1`. */
@@ -48,6 +51,13 @@ export interface Client {
   ): Promise<CreatedDelegation>;
   /** A client that acts on behalf of the delegator: its tokens are of this delegation. The first request redeems the token. */
   redeem(delegationToken: string): Client;
+  /** Asks a person for access. `wait` of the result gives the token when somebody has approved. */
+  requestApproval(options: ApprovalOptions, call?: { readonly signal?: AbortSignal }): Promise<Approval>;
+  /**
+   * For the server at the agent's `notificationUri`: wakes `wait` of the approval that was decided. Answer the request with the status that this
+   * returns: 204, or 401 and 400 for a request that is not genuine.
+   */
+  handlePing(rawBody: string | Uint8Array | object, headers: WebhookHeaders): Promise<PingStatus>;
 }
 
 const maxRedirects = 5;
@@ -164,6 +174,17 @@ export function createClient(options: ClientOptions): Client {
     }
   };
 
+  const approvals = createApprovals({
+    ...{ issuer, clientId, platform, tokens },
+    // Not through `api`: the answer has no body.
+    async cancel(approvalId) {
+      const url = `${issuer}/api/v1/approvals/${encodeURIComponent(approvalId)}`;
+      const response = await fetchWithToken(url, { method: 'DELETE' }, undefined);
+      if (!response.ok) throw await readError(response);
+      discard(response);
+    },
+  });
+
   const clientOf = (chain: string | undefined): Client => {
     const api = createApi(callApi(chain));
     return {
@@ -181,6 +202,8 @@ export function createClient(options: ClientOptions): Client {
           throw new TypeError('redeem needs the delegationToken that delegate answered');
         return clientOf(delegationToken);
       },
+      requestApproval: (asked, call) => approvals.request(asked, call?.signal),
+      handlePing: approvals.handlePing,
     };
   };
   const own = createApi(callApi(undefined));
@@ -188,14 +211,6 @@ export function createClient(options: ClientOptions): Client {
 }
 
 const isIssuer = (resource: string, issuer: string): boolean => resource.replace(/\/+$/, '') === issuer;
-
-/** Sorted, so that the cache knows the same scopes again. */
-export function readScope(scope: TokenOptions['scope']): string | undefined {
-  if (scope === undefined) return undefined;
-  const names = (typeof scope === 'string' ? scope : scope.join(' ')).split(/\s+/).filter(Boolean);
-  if (names.length === 0) throw new TypeError('scope must name a scope; leave it out for all scopes');
-  return [...new Set(names)].sort().join(' ');
-}
 
 /** A redirected request has no body. Another origin gets nothing that may be secret, such as a cookie or a key in a header. */
 const mayFollow = (header: string, isSameOrigin: boolean): boolean =>

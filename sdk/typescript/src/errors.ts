@@ -65,9 +65,33 @@ export class AuthorizationError extends Error {
   }
 }
 
+/** A request for approval gave no access. */
+export class ApprovalError extends Error {
+  /** `access_denied`, `expired_token`, `canceled`, or another error of the token endpoint, such as `invalid_grant`. */
+  readonly code: string;
+  readonly approvalId: string;
+
+  constructor(code: string, approvalId: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.approvalId = approvalId;
+  }
+}
+
+/** A person has refused, or an administrator or the agent's suspension has canceled the request. */
+export class ApprovalDenied extends ApprovalError {}
+
+/** Nobody decided in time. Nothing is approved by time-out. */
+export class ApprovalExpired extends ApprovalError {}
+
+/** This program called `cancel`. */
+export class ApprovalCanceled extends ApprovalError {}
+
 export type TokenErrorCode =
   | 'invalid_token'
   | 'insufficient_scope'
+  | 'insufficient_authorization_details'
   | 'invalid_request'
   | 'temporarily_unavailable';
 

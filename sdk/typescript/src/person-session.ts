@@ -7,6 +7,7 @@ import { createPlatform, type Platform } from './platform.ts';
 import { discard, readError } from './response.ts';
 import { createRetry } from './retry.ts';
 import { type IssuedToken, isTemporary } from './token-cache.ts';
+import type { AuthorizationDetail } from './verify/access-token.ts';
 
 /** Who acts where. A storage has one entry for each. */
 export interface PersonSessionKey {
@@ -24,6 +25,8 @@ export interface PersonTokens extends PersonSessionKey {
   readonly scope: string;
   /** Each is used once, and the answer has the next one. */
   readonly refreshToken?: string;
+  /** What exactly the person approved. */
+  readonly authorizationDetails?: readonly AuthorizationDetail[];
 }
 
 /** Where tokens are stored: a keychain, a file that only its owner can read, the `sessionStorage` of a page. One person per storage. */
@@ -68,29 +71,42 @@ const refreshPauseMs = 10_000;
 const refreshRetry = { attempts: 2, timeoutSeconds: 4, maxWaitSeconds: 3 };
 
 export function personTokens(key: PersonSessionKey, issued: IssuedToken, askedAt: number): PersonTokens {
-  const { accessToken, refreshToken, scope, lifetimeSeconds } = issued;
+  const { accessToken, refreshToken, scope, lifetimeSeconds, authorizationDetails } = issued;
   const { issuer, clientId, resource } = key;
   return {
     ...{ issuer, clientId, resource, accessToken, scope },
     expiresAt: askedAt + lifetimeSeconds * 1000,
     refreshAt: askedAt + lifetimeSeconds * 1000 * refreshShare,
     ...(refreshToken !== undefined && { refreshToken }),
+    ...(authorizationDetails !== undefined && { authorizationDetails }),
   };
 }
 
-export function createPersonSession(options: PersonSessionOptions): PersonSession {
+/** An agent with credentials of its own proves its identity, and knows the endpoints. */
+export interface ConfidentialAgent {
+  prove(): Promise<Record<string, string>>;
+  readonly server: Endpoints;
+  /** What the program does when the access has ended. */
+  readonly startAgain: string;
+}
+
+type Endpoints = Pick<ServerMetadata, 'tokenEndpoint' | 'revocationEndpoint'>;
+
+export const createPersonSession = (options: PersonSessionOptions): PersonSession => createSession(options);
+
+export function createSession(options: PersonSessionOptions, agent?: ConfidentialAgent): PersonSession {
   const { clientId, resource, storage = createMemoryStorage() } = options;
   const issuer = readIssuer(options.issuer);
   const platform = createPlatform(options.platform);
   const key = { issuer, clientId, resource };
   const entry = `countersign ${JSON.stringify([issuer, clientId, resource])}`;
-  let discovery: Promise<ServerMetadata> | undefined;
+  let discovery: Promise<Endpoints> | undefined = agent && Promise.resolve(agent.server);
   let flight: Promise<PersonTokens> | undefined;
   let pausedUntil = 0;
   /** Grows when the tokens are replaced or deleted from outside, so that a refresh under way does not bring the old ones back. */
   let generation = 0;
 
-  const server = (): Promise<ServerMetadata> => {
+  const server = (): Promise<Endpoints> => {
     discovery ??= discover(issuer, platform, createRetry(platform)).catch((error) => {
       discovery = undefined;
       throw error;
@@ -98,13 +114,17 @@ export function createPersonSession(options: PersonSessionOptions): PersonSessio
     return discovery;
   };
 
+  const startAgain = agent?.startAgain ?? 'call startAuthorization, so that the person signs in';
+  const signInRequired = (reason: string, cause?: unknown) =>
+    new AuthorizationError('authorization_required', `${reason}: ${startAgain}`, cause);
+
   const read = async (): Promise<PersonTokens | undefined> => parse(await storage.get(entry), key);
 
   const post = async (url: string, form: Record<string, string>, signal: AbortSignal) =>
     platform.fetch(url, {
       method: 'POST',
       headers: { accept: 'application/json' },
-      body: new URLSearchParams({ ...form, client_id: clientId }),
+      body: new URLSearchParams({ ...form, ...(agent ? await agent.prove() : { client_id: clientId }) }),
       redirect: 'manual',
       signal,
     });
@@ -194,13 +214,6 @@ export function createPersonSession(options: PersonSessionOptions): PersonSessio
     },
   };
 }
-
-const signInRequired = (reason: string, cause?: unknown): AuthorizationError =>
-  new AuthorizationError(
-    'authorization_required',
-    `${reason}: call startAuthorization, so that the person signs in`,
-    cause,
-  );
 
 /** Undefined for anything that this SDK has not stored. */
 function parse(text: string | null | undefined, key: PersonSessionKey): PersonTokens | undefined {

@@ -104,7 +104,7 @@ async function sendOnce<T>(
 }
 
 /** Node.js 20.0 to 20.2 have no AbortSignal.any. */
-function eitherOf(...signals: readonly AbortSignal[]): AbortSignal {
+export function eitherOf(...signals: readonly AbortSignal[]): AbortSignal {
   if (typeof AbortSignal.any === 'function') return AbortSignal.any([...signals]);
   const either = new AbortController();
   for (const signal of signals) {

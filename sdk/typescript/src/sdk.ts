@@ -1,5 +1,6 @@
 /** The public interface of `@countersign/sdk`. */
 export type { Api, CallOptions, Input, Output } from './api.ts';
+export type { Approval, ApprovalOptions, PingStatus, WaitOptions } from './approval.ts';
 export type { FindingCode as AuditProblemCode } from './audit/findings.ts';
 export { readLines } from './audit/read-lines.ts';
 export {
@@ -24,6 +25,10 @@ export {
 } from './client.ts';
 export {
   ApiError,
+  ApprovalCanceled,
+  ApprovalDenied,
+  ApprovalError,
+  ApprovalExpired,
   AuditExportError,
   AuthorizationError,
   ConnectionError,
@@ -48,7 +53,8 @@ export {
   type VerifierOptions,
   type VerifyOptions,
 } from './verifier.ts';
-export type { Subject, VerifiedToken } from './verify/access-token.ts';
+export type { AuthorizationDetail, Subject, VerifiedToken } from './verify/access-token.ts';
 export type { IncomingRequest } from './verify/bearer.ts';
 export type { IntrospectionClient } from './verify/introspection.ts';
+export { requireDetail } from './verify/require-detail.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

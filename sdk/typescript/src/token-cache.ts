@@ -4,6 +4,7 @@
  */
 import { ApiError, ConnectionError } from './errors.ts';
 import { type Platform, unlessAborted } from './platform.ts';
+import type { AuthorizationDetail } from './verify/access-token.ts';
 
 export interface IssuedToken {
   readonly accessToken: string;
@@ -12,6 +13,8 @@ export interface IssuedToken {
   readonly scope: string;
   /** Of a person's token. */
   readonly refreshToken?: string;
+  /** What exactly the person approved. */
+  readonly authorizationDetails?: readonly AuthorizationDetail[];
 }
 
 export interface CachedToken extends IssuedToken {

@@ -10,6 +10,7 @@ import type { WebhookCase } from '../../../test/support/sdk/webhook-cases.ts';
 import {
   AuditExportError,
   createVerifier,
+  requireDetail,
   type Subjects,
   TokenError,
   verifyAuditExport,
@@ -23,7 +24,11 @@ interface TokenEntry {
   readonly subjects: Subjects;
   readonly token: string;
   readonly at?: number;
-  readonly require?: { readonly scopes?: readonly string[]; readonly maxDepth?: number };
+  readonly require?: {
+    readonly scopes?: readonly string[];
+    readonly maxDepth?: number;
+    readonly detail?: string;
+  };
 }
 
 interface Vectors {
@@ -43,14 +48,17 @@ const { tokens, webhooks, auditExports }: Vectors = JSON.parse(
   readFileSync(new URL('../../vectors.json', import.meta.url), 'utf8'),
 );
 
-const verify = ({ token, acceptAnyOrganization, subjects, at, require }: TokenEntry) => {
+const verify = async ({ token, acceptAnyOrganization, subjects, at, require }: TokenEntry) => {
   const { issuer, audience, organizationId, jwks } = tokens;
   const verifier = createVerifier({
     ...{ issuer, audience, jwks, subjects, revocation: 'none' },
     ...(acceptAnyOrganization ? { acceptAnyOrganization } : { organizationId }),
     platform: at === undefined ? {} : { now: () => at * 1000 },
   });
-  return verifier.verify({ headers: { authorization: `Bearer ${token}` } }, require);
+  const verified = await verifier.verify({ headers: { authorization: `Bearer ${token}` } }, require);
+  if (require?.detail !== undefined)
+    assert.equal(requireDetail(verified, require.detail).type, require.detail);
+  return verified;
 };
 
 describe('tokens that are accepted', () => {
@@ -67,7 +75,7 @@ describe('tokens that are refused', () => {
       await assert.rejects(verify(each), (error) => {
         assert.ok(error instanceof TokenError);
         assert.equal(error.code, each.code);
-        assert.equal(error.status, each.code === 'insufficient_scope' ? 403 : 401);
+        assert.equal(error.status, each.code.startsWith('insufficient_') ? 403 : 401);
         assert.ok(error.message.includes(each.reason), error.message);
         assert.match(error.wwwAuthenticate, /^Bearer( [\x20-\x7e]*)?$/);
         return true;

@@ -10,6 +10,7 @@ export interface Verified {
   readonly actors: readonly string[];
   readonly chainId: string | null;
   readonly scopes: readonly string[];
+  readonly authorizationDetails: readonly object[];
   readonly organizationId: string;
 }
 
@@ -33,7 +34,12 @@ export interface TokenCase {
   /** The time of the verification in Unix seconds; now when left out. Only the SDKs have cases with it. */
   readonly at?: number;
   /** The options of `verify`. Only the SDKs have cases with them. */
-  readonly require?: { readonly scopes?: readonly string[]; readonly maxDepth?: number };
+  readonly require?: {
+    readonly scopes?: readonly string[];
+    readonly maxDepth?: number;
+    /** The type that the token is asked for after `verify`. */
+    readonly detail?: string;
+  };
 }
 
 export interface AcceptedCase extends TokenCase {
@@ -44,7 +50,7 @@ export interface RefusedCase extends TokenCase {
   /** Part of the message in all languages; empty where the language's JWT library words the refusal. */
   readonly reason: string;
   /** The OAuth error of the SDKs; `invalid_token` when left out. */
-  readonly code?: 'insufficient_scope';
+  readonly code?: 'insufficient_scope' | 'insufficient_authorization_details';
 }
 
 const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -104,6 +110,7 @@ const verified: Verified = {
   actors: [subject],
   chainId: null,
   scopes: ['orders:read', 'orders:write'],
+  authorizationDetails: [],
   organizationId,
 };
 
@@ -147,6 +154,12 @@ const any = { acceptAnyOrganization: true };
 const people = { ...ed25519, subjects: 'people' } as const;
 const anySubject = { ...ed25519, subjects: 'any' } as const;
 
+const details = [
+  { type: 'payment', amount: 120, currency: 'EUR' },
+  { type: 'refund', order: 'A-1', items: ['1', '2'] },
+];
+const ofAction = { ...ofPerson, authorization_details: details };
+
 export const accepted: readonly AcceptedCase[] = [
   accept('own token', own),
   accept('ES256', own, {}, ec),
@@ -180,6 +193,8 @@ export const accepted: readonly AcceptedCase[] = [
     { ...verifiedOfPerson, actors: [leaf, middle] },
     anySubject,
   ),
+  accept('details of an action', ofAction, { ...verifiedOfPerson, authorizationDetails: details }, people),
+  accept('an empty list of details', { ...ofPerson, authorization_details: [] }, verifiedOfPerson, people),
 ];
 
 const organizations: readonly RefusedCase[] = [
@@ -270,6 +285,19 @@ const subjects: readonly RefusedCase[] = [
   }),
   refusedOfPerson('sub_profile is null', 'sub_profile must be person', { sub_profile: null }),
   refusedOfPerson('sub_profile is unknown', 'sub_profile must be person', { sub_profile: 'robot' }),
+];
+
+const refusedDetails = (name: string, authorization_details: unknown) =>
+  refusedOfPerson(name, 'authorization_details must be a list of objects with a type', {
+    authorization_details,
+  });
+
+const actions: readonly RefusedCase[] = [
+  refusedDetails('details are null', null),
+  refusedDetails('details are no list', details[0]),
+  refusedDetails('a detail is text', [...details, 'payment']),
+  refusedDetails('a detail without type', [...details, { amount: 120 }]),
+  refusedDetails('a type that is a number', [{ type: 1 }]),
 ];
 
 const subjectsOfSdks: readonly RefusedCase[] = [
@@ -388,6 +416,7 @@ export const refused: readonly RefusedCase[] = [
   ...organizations,
   ...delegations,
   ...subjects,
+  ...actions,
   ...claims,
   ...signatures,
   ...algorithms,
@@ -419,6 +448,12 @@ export const acceptedBySdks: readonly AcceptedCase[] = [
     require: { maxDepth: 1 },
   }),
   accept('delegated twice, as it may be', twice, verifiedTwice, { require: { maxDepth: 2 } }),
+  accept(
+    'has a detail of the type',
+    ofAction,
+    { ...verifiedOfPerson, authorizationDetails: details },
+    { ...people, require: { detail: 'refund' } },
+  ),
   accept('scope with several spaces', { ...own, scope: ' orders:read  orders:write ' }),
 ];
 
@@ -462,6 +497,19 @@ export const refusedBySdks: readonly RefusedCase[] = [
     ...people,
     ...insufficient({ scopes: ['orders:delete'] }),
   }),
+  ...['payments', 'Payment', 'pay'].map((detail) =>
+    refuse(`has no detail of the type ${detail}`, `of the type ${detail}`, ofAction, {
+      ...people,
+      require: { detail },
+      code: 'insufficient_authorization_details',
+    }),
+  ),
+  refuse('has no details', 'of the type payment', own, {
+    require: { detail: 'payment' },
+    code: 'insufficient_authorization_details',
+  }),
+  refusedDetails('a detail is a list', [[{ type: 'payment' }]]),
+  refusedDetails('a detail is null', [null]),
   refuse('other organization, before scopes count', `organization ${otherOrganizationId}`, {
     ...own,
     organization_id: otherOrganizationId,

@@ -12,6 +12,8 @@ const maxActors = 10
 
 var uuid = regexp.MustCompile(`\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\z`)
 
+var errInvalidDetails = errors.New("authorization_details must be a list of objects with a type")
+
 const (
 	agentType  = "agent"
 	personType = "person"
@@ -34,10 +36,22 @@ type VerifiedToken struct {
 	// alone unless the token is delegated.
 	Actors []string
 	// ChainID is the delegation: chain_id. Empty unless the token is delegated.
-	ChainID        string
-	Scopes         []string
-	OrganizationID string
-	Claims         map[string]any
+	ChainID string
+	Scopes  []string
+	// AuthorizationDetails is what exactly a person approved. Empty: the scopes alone say it.
+	AuthorizationDetails []map[string]any
+	OrganizationID       string
+	Claims               map[string]any
+}
+
+// RequireDetail returns the first of the AuthorizationDetails that has this type. Compare its values with the call.
+func (t *VerifiedToken) RequireDetail(kind string) (map[string]any, error) {
+	for _, detail := range t.AuthorizationDetails {
+		if detail["type"] == kind {
+			return detail, nil
+		}
+	}
+	return nil, fmt.Errorf("the token has no authorization_details of the type %s", kind)
 }
 
 func readClaims(claims map[string]any) (*VerifiedToken, error) {
@@ -68,6 +82,9 @@ func readClaims(claims map[string]any) (*VerifiedToken, error) {
 			return nil, errors.New("scope must be a string")
 		}
 		verified.Scopes = strings.Fields(text)
+	}
+	if err := readDetails(claims, verified); err != nil {
+		return nil, err
 	}
 	return verified, readDelegation(claims, verified)
 }
@@ -108,6 +125,22 @@ func readDelegation(claims map[string]any, verified *VerifiedToken) error {
 		return errors.New("sub is a person, but act names it as an agent")
 	}
 	return readID(claims, "chain_id", &verified.ChainID)
+}
+
+func readDetails(claims map[string]any, verified *VerifiedToken) error {
+	value, there := claims["authorization_details"]
+	details, isList := value.([]any)
+	if there && !isList {
+		return errInvalidDetails
+	}
+	for _, each := range details {
+		detail, _ := each.(map[string]any)
+		if _, ok := detail["type"].(string); !ok {
+			return errInvalidDetails
+		}
+		verified.AuthorizationDetails = append(verified.AuthorizationDetails, detail)
+	}
+	return nil
 }
 
 func readID(claims map[string]any, claim string, value *string) error {

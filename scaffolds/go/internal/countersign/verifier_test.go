@@ -101,6 +101,14 @@ func TestAccepted(t *testing.T) {
 			if verified.Claims["iss"] != cases.Issuer {
 				t.Errorf("got %v", verified.Claims)
 			}
+			for _, detail := range verified.AuthorizationDetails {
+				if found, err := verified.RequireDetail(detail["type"].(string)); err != nil || found["type"] != detail["type"] {
+					t.Errorf("got %v, %v", found, err)
+				}
+			}
+			if found, err := verified.RequireDetail("other"); err == nil {
+				t.Errorf("got %v", found)
+			}
 			verified.Claims = nil
 			if got, want := fmt.Sprintf("%+v", *verified), fmt.Sprintf("%+v", each.Verified); got != want {
 				t.Errorf("got %s, want %s", got, want)

@@ -1,11 +1,16 @@
 """Access tokens for AI agents: get them, attach them, verify them."""
 
+from countersign.approval import Approval, AsyncApproval
 from countersign.async_client import AsyncClient
 from countersign.audit_export import AuditExport, async_verify_audit_export, verify_audit_export
 from countersign.client import Client
 from countersign.delegation import Delegation
 from countersign.errors import (
     ApiError,
+    ApprovalCanceled,
+    ApprovalDenied,
+    ApprovalError,
+    ApprovalExpired,
     AuditExportError,
     CountersignError,
     NetworkError,
@@ -19,6 +24,12 @@ from countersign.webhook import WebhookDelivery, verify_webhook
 
 __all__ = [
     "ApiError",
+    "Approval",
+    "ApprovalCanceled",
+    "ApprovalDenied",
+    "ApprovalError",
+    "ApprovalExpired",
+    "AsyncApproval",
     "AsyncClient",
     "AsyncVerifier",
     "AuditExport",

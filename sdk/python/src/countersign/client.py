@@ -17,6 +17,7 @@ from countersign.answer import (
     read_json,
     refusal,
 )
+from countersign.approval import Approval, approval_form
 from countersign.client_base import ClientBase
 from countersign.delegation import Delegation, delegation_request, read_delegation
 from countersign.flows import (
@@ -31,6 +32,7 @@ from countersign.flows import (
     api_url,
     is_refused_token,
     lines_request,
+    request_flow,
 )
 from countersign.pages import PageReader
 from countersign.proof import Auth
@@ -191,6 +193,42 @@ class Client(ClientBase):
         )
         own = self._derive("")
         return read_delegation(own.request("POST", "/delegations", json=body))
+
+    def request_approval(
+        self,
+        resource: str,
+        *,
+        login_hint: str,
+        scopes: str | Iterable[str] | None = None,
+        details: Iterable[Mapping[str, Any]] | None = None,
+        message: str | None = None,
+        expires_in: int | None = None,
+        access_expires_in: int | None = None,
+        notification_token: str | None = None,
+    ) -> Approval:
+        """Asks a person for access. `wait` of the result gives the token once somebody approves.
+
+        `login_hint` is the id of a person, their verified e-mail address, or "approvers". `details`
+        are what exactly the agent wants to do, of types that the resource describes. The request
+        lapses after `expires_in` seconds; the access is to last `access_expires_in` seconds. With a
+        `notification_token`, the server tells the agent's `notificationUri` of the decision: see
+        `handle_ping`.
+        """
+        form = approval_form(
+            resource,
+            scopes,
+            details,
+            login_hint,
+            message,
+            expires_in,
+            access_expires_in,
+            notification_token,
+        )
+        answer = self._run(request_flow(self.issuer, self.client_id, form))
+        approval = Approval(self, answer, self._now)
+        if notification_token is not None:
+            self._pings.add(approval, notification_token)
+        return approval
 
     def _api_token(self) -> str:
         return self.token(resource=self._api_resource())

@@ -44,8 +44,37 @@ class NetworkError(CountersignError):
         self.code: NetworkErrorCode = code
 
 
+class ApprovalError(CountersignError):
+    """A request for approval gave no access.
+
+    `code` is `access_denied`, `expired_token`, `canceled`, `authorization_required`, or another
+    error of the token endpoint, such as `invalid_grant`.
+    """
+
+    def __init__(self, code: str, approval_id: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.approval_id = approval_id
+
+
+class ApprovalDenied(ApprovalError):
+    """A person has refused, or an administrator or the agent's suspension has canceled it."""
+
+
+class ApprovalExpired(ApprovalError):
+    """Nobody decided in time. Nothing is approved by time-out."""
+
+
+class ApprovalCanceled(ApprovalError):
+    """This program called `cancel`."""
+
+
 TokenErrorCode = Literal[
-    "invalid_token", "insufficient_scope", "invalid_request", "temporarily_unavailable"
+    "invalid_token",
+    "insufficient_scope",
+    "insufficient_authorization_details",
+    "invalid_request",
+    "temporarily_unavailable",
 ]
 TokenErrorStatus = Literal[401, 403, 503]
 

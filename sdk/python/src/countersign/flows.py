@@ -33,6 +33,8 @@ LONGEST_WAIT_SECONDS = 65.0
 BACKOFF_SECONDS = 0.25
 LONGEST_BACKOFF_SECONDS = 8.0
 MAX_LIFETIME_SECONDS = 86_400
+# The server answers the same refresh token again for ten seconds, and takes a later use for theft.
+REFRESH_WAIT_SECONDS = 3.0
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"  # noqa: S105
 JWT_TYPE = "urn:ietf:params:oauth:token-type:jwt"
 # The characters of a bearer token (RFC 6750).
@@ -102,7 +104,7 @@ def token_flow(
         return outcome
 
     answer = yield from _patiently(attempt, True, 0 if has_token else LONGEST_WAIT_SECONDS)
-    return _read_issued(answer, asked_at)
+    return read_issued(answer, asked_at)
 
 
 def _token_request(client_id: str, key: TokenKey, proof: Any) -> tuple[str, dict[str, str]]:
@@ -118,6 +120,42 @@ def _token_request(client_id: str, key: TokenKey, proof: Any) -> tuple[str, dict
     if is_workload_token(proof):
         return "/oidc/token", common | _exchange(proof.strip())
     return "/token", common | {"grant_type": "client_credentials"} | proof_fields(proof)
+
+
+def form_flow(
+    issuer: str, client_id: str, path: str, form: Mapping[str, str]
+) -> Generator[Step, Any, Outcome]:
+    """Sends a form once, with a proof of the agent's identity."""
+    proof = proof_fields((yield Prove()))
+    outcome: Outcome = yield Send(
+        {
+            "method": "POST",
+            "url": f"{issuer}/api/v1{path}",
+            "data": {**form, "client_id": client_id, **proof},
+            "headers": HEADERS,
+        },
+        MAX_SMALL_ANSWER_BYTES,
+    )
+    return outcome
+
+
+def request_flow(issuer: str, client_id: str, form: Mapping[str, str]) -> Generator[Step, Any, Any]:
+    """Asks for an approval. After a lost answer it is not repeated: people would be asked twice."""
+    answer = yield from _patiently(
+        lambda: form_flow(issuer, client_id, "/bc-authorize", form), False
+    )
+    return read_json(answer)
+
+
+def refresh_flow(
+    issuer: str, client_id: str, refresh_token: str, now: Callable[[], float]
+) -> Generator[Step, Any, IssuedToken]:
+    asked_at = now()
+    form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+    answer = yield from _patiently(
+        lambda: form_flow(issuer, client_id, "/token", form), True, REFRESH_WAIT_SECONDS
+    )
+    return read_issued(answer, asked_at)
 
 
 def _exchange(token: str) -> dict[str, str]:
@@ -237,7 +275,7 @@ def _without_none(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return given or None
 
 
-def _read_issued(answer: Answer, asked_at: float) -> IssuedToken:
+def read_issued(answer: Answer, asked_at: float) -> IssuedToken:
     body = read_json(answer)
     if not isinstance(body, dict):
         raise invalid_answer("the token endpoint answered with no JSON object")
@@ -250,4 +288,13 @@ def _read_issued(answer: Answer, asked_at: float) -> IssuedToken:
     is_number = isinstance(lifetime, int | float) and not isinstance(lifetime, bool)
     if not is_number or not lifetime > 0:
         raise invalid_answer("expires_in must be a positive number")
-    return IssuedToken(token, float(min(lifetime, MAX_LIFETIME_SECONDS)), asked_at)
+    refresh, scope = body.get("refresh_token"), body.get("scope")
+    details = body.get("authorization_details")
+    return IssuedToken(
+        token,
+        float(min(lifetime, MAX_LIFETIME_SECONDS)),
+        asked_at,
+        scopes=tuple(scope.split()) if isinstance(scope, str) else (),
+        refresh_token=refresh if isinstance(refresh, str) else "",
+        authorization_details=tuple(details) if isinstance(details, list) else (),
+    )

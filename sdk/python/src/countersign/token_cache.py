@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from countersign.errors import ApiError, NetworkError
 
@@ -22,18 +23,26 @@ MAX_ENTRIES = 1_000
 
 @dataclass(frozen=True)
 class TokenKey:
-    """Which token is meant. `delegation` is a delegation token; empty for the agent's own token."""
+    """Which token is meant. `delegation` is a delegation token; empty for the agent's own token.
+
+    `approval` is the id of an approval whose tokens are meant.
+    """
 
     resource: str = ""
     scope: str = ""
     delegation: str = field(default="", repr=False)
+    approval: str = ""
 
 
 def token_key(
     resource: str | None, scope: str | Iterable[str] | None, delegation: str = ""
 ) -> TokenKey:
+    return TokenKey(resource or "", read_scope(scope), delegation)
+
+
+def read_scope(scope: str | Iterable[str] | None) -> str:
     scopes = scope.split() if isinstance(scope, str) else list(scope or ())
-    return TokenKey(resource or "", " ".join(sorted(set(scopes))), delegation)
+    return " ".join(sorted(set(scopes)))
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,10 @@ class IssuedToken:
     lifetime_seconds: float
     # By the cache's clock, before the request was sent.
     asked_at: float
+    scopes: tuple[str, ...] = ()
+    # Of a person's token.
+    refresh_token: str = field(default="", repr=False)
+    authorization_details: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass

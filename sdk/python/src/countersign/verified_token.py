@@ -1,11 +1,11 @@
 """The claims of an access token, checked without I/O."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from countersign.errors import TokenErrorCode
+from countersign.errors import TokenError, TokenErrorCode
 
 # The algorithms that an instance may have. The key decides which one it is.
 ALGORITHMS = ("RS256", "ES256", "EdDSA")
@@ -42,7 +42,8 @@ class VerifiedToken:
     delegated. `actors` are the agents that act (`act`): the one that acts now first, the subject's
     own delegatee last; the agent alone unless delegated. `chain_id` is the delegation. Of `claims`,
     those about the agent (`agent_type` and others) are no reason to allow a delegated call: the
-    delegator may have made the agent.
+    delegator may have made the agent. `authorization_details` are what exactly a person approved
+    (RFC 9396); empty: the scopes alone say it.
     """
 
     agent_id: str
@@ -52,6 +53,27 @@ class VerifiedToken:
     scopes: tuple[str, ...]
     organization_id: str
     claims: dict[str, Any] = field(repr=False)
+    authorization_details: tuple[dict[str, Any], ...] = ()
+
+    def require_detail(
+        self, kind: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True
+    ) -> dict[str, Any]:
+        """The first detail of this type that `matches` accepts. Raises TokenError (403) otherwise.
+
+        Compare each value that counts: `require_detail("payment", lambda it: it["amount"] == 120)`.
+        """
+        if not kind:
+            raise ValueError("require_detail needs a type of detail")
+        of_kind = [each for each in self.authorization_details if each["type"] == kind]
+        found = next((each for each in of_kind if matches(each)), None)
+        if found is not None:
+            return found
+        problem = f"the token has no authorization_details of the type {kind}"
+        if of_kind:
+            problem = f"the authorization_details of the type {kind} are of another action"
+        code: TokenErrorCode = "insufficient_authorization_details"
+        challenge = f'Bearer error="{code}", error_description="{quotable(problem)}"'
+        raise TokenError(problem, status=403, code=code, www_authenticate=challenge)
 
 
 def check_header(header: Mapping[str, Any]) -> str:
@@ -94,6 +116,7 @@ def read_claims(claims: dict[str, Any]) -> VerifiedToken:
         scopes=tuple(scope.split()),
         organization_id=_read_id(claims, "organization_id"),
         claims=claims,
+        authorization_details=_read_details(claims),
     )
 
 
@@ -140,6 +163,15 @@ def _read_delegation(
     return tuple(actors), _read_id(claims, "chain_id")
 
 
+def _read_details(claims: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    details = claims.get("authorization_details", [])
+    if not isinstance(details, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("type"), str) for each in details
+    ):
+        raise Refused("authorization_details must be a list of objects with a type")
+    return tuple(details)
+
+
 def _read_id(claims: dict[str, Any], claim: str) -> str:
     value = claims.get(claim)
     if not is_id(value):
@@ -149,6 +181,12 @@ def _read_id(claims: dict[str, Any], claim: str) -> str:
 
 def is_id(value: Any) -> bool:
     return isinstance(value, str) and UUID.fullmatch(value) is not None
+
+
+def quotable(text: str) -> str:
+    """What a quoted string of a header may contain (RFC 6750): no quotation mark, no line break."""
+    kept = (char if " " <= char <= "~" and char not in '"\\' else "'" for char in text)
+    return "".join(kept)[:500]
 
 
 def _is_number(value: Any) -> bool:

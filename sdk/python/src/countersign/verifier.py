@@ -22,6 +22,7 @@ from countersign.verified_token import (
     check_header,
     check_times,
     is_id,
+    quotable,
     read_claims,
 )
 
@@ -168,7 +169,7 @@ class TokenRules:
             fields["scope"] = " ".join(needed)
         if self._metadata:
             fields["resource_metadata"] = self._metadata
-        challenge = ", ".join(f'{name}="{_quotable(value)}"' for name, value in fields.items())
+        challenge = ", ".join(f'{name}="{quotable(value)}"' for name, value in fields.items())
         status: TokenErrorStatus = 401
         if refused.code == "insufficient_scope":
             status = 403
@@ -180,12 +181,6 @@ class TokenRules:
 
 def _unanswered() -> Refused:
     return Refused("it is not known if the token was revoked", "temporarily_unavailable")
-
-
-def _quotable(text: str) -> str:
-    """What a quoted string of a header may contain (RFC 6750): no quotation mark, no line break."""
-    kept = (char if " " <= char <= "~" and char not in '"\\' else "'" for char in text)
-    return "".join(kept)[:500]
 
 
 class Verifier:

@@ -29,7 +29,7 @@ export const createTokenVerifier = (verifier: Verifier, options: VerifyOptions =
 function mcpErrorOf({ code, message }: TokenError): Error {
   const description = message.replaceAll('"', "'");
   if (code === 'temporarily_unavailable') return new ServerError(description);
-  return code === 'insufficient_scope'
+  return code === 'insufficient_scope' || code === 'insufficient_authorization_details'
     ? new InsufficientScopeError(description)
     : new InvalidTokenError(description);
 }

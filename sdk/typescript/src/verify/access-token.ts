@@ -7,6 +7,11 @@ export interface Subject {
   readonly id: string;
 }
 
+/** One action, valid by the schema that the resource has for its type. */
+export interface AuthorizationDetail extends Readonly<Record<string, unknown>> {
+  readonly type: string;
+}
+
 /** A genuine access token. It is delegated when it has a `chainId`. */
 export interface VerifiedToken {
   /** The agent that acts, which the token was issued to: `client_id`. */
@@ -18,6 +23,8 @@ export interface VerifiedToken {
   /** The delegation: `chain_id`. A token of a person always has one. */
   readonly chainId: string | undefined;
   readonly scopes: readonly string[];
+  /** What exactly a person approved (`authorization_details`, RFC 9396). Empty: the scopes alone say it. */
+  readonly authorizationDetails: readonly AuthorizationDetail[];
   readonly organizationId: string;
   /** Those about the agent (`agent_type` and others) are no reason to allow a delegated call: the delegator may have made the agent. */
   readonly claims: JWTPayload;
@@ -41,6 +48,7 @@ export function readClaims(claims: JWTPayload): VerifiedToken {
     subject,
     ...readDelegation(claims, agentId, subject),
     scopes: splitScopes(scope),
+    authorizationDetails: readDetails(claims),
     organizationId: readId(claims, 'organization_id'),
     claims,
   };
@@ -80,6 +88,14 @@ function readDelegation(
     throw new Error('sub is a person, but act names it as an agent');
   return { actors, chainId: readId(claims, 'chain_id') };
 }
+
+function readDetails({ authorization_details: details = [] }: JWTPayload): AuthorizationDetail[] {
+  if (!isDetails(details)) throw new Error('authorization_details must be a list of objects with a type');
+  return details;
+}
+
+export const isDetails = (value: unknown): value is AuthorizationDetail[] =>
+  Array.isArray(value) && value.every((each) => typeof each?.type === 'string');
 
 /** Tokens of agents do not say it. */
 const isAgent = (act: object): boolean => !('sub_profile' in act) || act.sub_profile === 'ai_agent';

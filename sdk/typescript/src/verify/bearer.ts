@@ -21,6 +21,7 @@ const statuses: Readonly<Record<TokenErrorCode, 401 | 403 | 503>> = {
   invalid_token: 401,
   invalid_request: 401,
   insufficient_scope: 403,
+  insufficient_authorization_details: 403,
   temporarily_unavailable: 503,
 };
 const maxTokenLength = 16_384;

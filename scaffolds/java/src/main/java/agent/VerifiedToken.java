@@ -17,6 +17,7 @@ import java.util.regex.Pattern;
  *     last; the agent alone unless the token is delegated
  * @param chainId the delegation: chain_id; null unless the token is delegated
  * @param scopes what the token allows
+ * @param authorizationDetails what exactly a person approved; empty when the scopes alone say it
  * @param organizationId the organization of these agents
  * @param claims all claims
  */
@@ -26,6 +27,7 @@ public record VerifiedToken(
     List<String> actors,
     String chainId,
     List<String> scopes,
+    List<Map<?, ?>> authorizationDetails,
     String organizationId,
     JWTClaimsSet claims) {
   private static final int MAX_ACTORS = 10;
@@ -54,8 +56,21 @@ public record VerifiedToken(
         actors,
         isDelegated ? readId(values, "chain_id") : null,
         readScopes(values),
+        readDetails(values),
         readId(values, "organization_id"),
         claims);
+  }
+
+  /**
+   * The first of the authorization details that has this type. Compare its values with the call.
+   */
+  public Map<?, ?> requireDetail(String type) throws BadJWTException {
+    return authorizationDetails.stream()
+        .filter(detail -> type.equals(detail.get("type")))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new BadJWTException("the token has no authorization_details of the type " + type));
   }
 
   static boolean isId(Object value) {
@@ -115,6 +130,21 @@ public record VerifiedToken(
       throw new BadJWTException("scope must be a string");
     }
     return scope.isBlank() ? List.of() : List.of(scope.strip().split(" +"));
+  }
+
+  private static List<Map<?, ?>> readDetails(Map<String, Object> claims) throws BadJWTException {
+    List<Map<?, ?>> details = new ArrayList<>();
+    if (claims.getOrDefault("authorization_details", List.of()) instanceof List<?> list) {
+      for (Object each : list) {
+        if (each instanceof Map<?, ?> detail && detail.get("type") instanceof String) {
+          details.add(detail);
+        }
+      }
+      if (details.size() == list.size()) {
+        return List.copyOf(details);
+      }
+    }
+    throw new BadJWTException("authorization_details must be a list of objects with a type");
   }
 
   private static String readId(Map<String, Object> claims, String claim) throws BadJWTException {

@@ -83,6 +83,13 @@ class AccessTokenVerifierTest {
                       assertEquals(expected.get("actors"), verified.actors());
                       assertEquals(expected.get("chainId"), verified.chainId());
                       assertEquals(expected.get("scopes"), verified.scopes());
+                      assertEquals(
+                          expected.get("authorizationDetails"), verified.authorizationDetails());
+                      for (Map<?, ?> detail : verified.authorizationDetails()) {
+                        String type = (String) detail.get("type");
+                        assertEquals(type, verified.requireDetail(type).get("type"));
+                      }
+                      assertThrows(Exception.class, () -> verified.requireDetail("other"));
                       assertEquals(expected.get("organizationId"), verified.organizationId());
                       assertEquals(text("issuer"), verified.claims().getIssuer());
                     }));
