@@ -1,4 +1,5 @@
 /** The routes of the consent page: the request of a client, the ways to sign in for it, and the decision. */
+import type { AuthorizationDetails } from './approvals.ts';
 import { sendJson } from './request.ts';
 
 export interface ConsentQuestion {
@@ -16,6 +17,8 @@ export interface ConsentQuestion {
   readonly resource: { readonly identifier: string; readonly name: string };
   readonly person: { readonly personId: string; readonly name: string; readonly email: string | null };
   readonly scopes: readonly { readonly name: string; readonly description: string | null }[];
+  /** Exactly these actions; null: the scopes alone say it. */
+  readonly authorizationDetails: AuthorizationDetails | null;
   readonly expiresAt: string;
 }
 

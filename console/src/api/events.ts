@@ -15,6 +15,8 @@ const concerns: Readonly<Record<string, readonly string[]>> = {
   agent: ['/agents', '/overview', '/delegations', '/usage', '/organizations'],
   credential: ['/agents', '/overview'],
   token: ['/overview', '/analytics', '/usage'],
+  approval: ['/approvals', '/overview', '/analytics', '/delegations'],
+  approval_policy: ['/organizations'],
   authentication: ['/overview'],
   policy: ['/overview'],
   resource: ['/resources', '/agents'],

@@ -110,7 +110,7 @@ async function send(
     return send(method, path, body, { signal }, true);
   }
   // The sign-in page shows the refusal of a sign-in itself.
-  if (response.status === 401 && path.startsWith('/console/api/v1/')) report({ type: 'unauthorized' });
+  if (response.status === 401 && /^\/console\/api\/(v1|me)\//.test(path)) report({ type: 'unauthorized' });
   throw await errorOf(response);
 }
 

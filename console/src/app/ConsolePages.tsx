@@ -2,6 +2,7 @@
 import { RouterProvider } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { loadAuthorizePage } from '../pages/registry.ts';
+import { ApprovalProvider } from './approval-context.tsx';
 import { requestIdOf } from './authorize-address.ts';
 import { CommandProvider } from './commands.tsx';
 import { EventProvider } from './event-context.tsx';
@@ -24,9 +25,11 @@ export function ConsolePages() {
     <SessionProvider>
       <SessionGate>
         <EventProvider>
-          <CommandProvider>
-            <RouterProvider router={router} />
-          </CommandProvider>
+          <ApprovalProvider>
+            <CommandProvider>
+              <RouterProvider router={router} />
+            </CommandProvider>
+          </ApprovalProvider>
         </EventProvider>
       </SessionGate>
     </SessionProvider>

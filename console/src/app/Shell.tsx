@@ -8,6 +8,7 @@ import { Icon } from '../components/Icon.tsx';
 import { Logo } from '../components/Logo.tsx';
 import { showError } from '../components/notices.tsx';
 import { TenantText } from '../components/TenantText.tsx';
+import { useWaiting } from './approval-context.tsx';
 import { CommandLineDialog } from './CommandLineDialog.tsx';
 import { ConnectionNotice } from './ConnectionNotice.tsx';
 import { useCommands } from './commands.tsx';
@@ -67,6 +68,7 @@ export function Shell() {
           </Kbd>
         </UnstyledButton>
         <div className={classes.tools}>
+          <WaitingLink />
           {!isMember(session) && <LiveIndicator />}
           <ThemeSwitch />
           <AccountMenu />
@@ -83,8 +85,34 @@ export function Shell() {
   );
 }
 
+/** "3 approvals wait for you" */
+const waitingText = (count: number): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? 'approval waits' : 'approvals wait'} for you`;
+
+const maxShown = 999;
+const figure = (count: number): string => (count > maxShown ? `${maxShown}+` : String(count));
+
+/** Where the navigation is folded: the number stays in sight. */
+function WaitingLink() {
+  const waiting = useWaiting();
+  return (
+    <>
+      <span className="visually-hidden" role="status">
+        {waiting > 0 && waitingText(waiting)}
+      </span>
+      {waiting > 0 && (
+        <PageLink to="/approvals" className={classes.waiting} aria-label={waitingText(waiting)}>
+          <Icon name="approvals" />
+          {figure(waiting)}
+        </PageLink>
+      )}
+    </>
+  );
+}
+
 function Navigation({ opened }: { readonly opened: boolean }) {
   const session = useSession();
+  const waiting = useWaiting();
   return (
     <nav id="navigation" aria-label="Pages" className={classes.navigation} data-opened={opened || undefined}>
       {navigationFor(session).map(({ group, entries }) => (
@@ -101,6 +129,12 @@ function Navigation({ opened }: { readonly opened: boolean }) {
                 >
                   <Icon name={entry?.icon ?? 'page'} />
                   {entry?.label ?? title}
+                  {entry?.counts === 'waiting' && waiting > 0 && (
+                    <span className={classes.count}>
+                      <span aria-hidden>{figure(waiting)}</span>
+                      <span className="visually-hidden">, {waitingText(waiting)}</span>
+                    </span>
+                  )}
                 </PageLink>
               </li>
             ))}

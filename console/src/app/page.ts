@@ -39,6 +39,8 @@ interface PageOptions<Fields extends SearchFields> {
     readonly icon: IconName;
     /** Shorter than the title, where necessary. */
     readonly label?: string;
+    /** The number beside it: of the approvals that wait for the person. */
+    readonly counts?: 'waiting';
   };
   /** The session needs it. Without it the page shows "no permission" and is not in the navigation. */
   readonly scope?: Scope;

@@ -1,6 +1,5 @@
 /** The routes: one for each page of the registry, below /console. */
 import { Button } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import { createRootRoute, createRoute, createRouter, Navigate, redirect } from '@tanstack/react-router';
 import { type FunctionComponent, lazy, Suspense } from 'react';
 import { EmptyState } from '../components/EmptyState.tsx';
@@ -8,6 +7,7 @@ import { LoadingState } from '../components/LoadingState.tsx';
 import { NoPermission } from '../components/NoPermission.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { pages } from '../pages/registry.ts';
+import { usePageTitle } from './document-title.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 import { PageLink } from './navigation.tsx';
 import type { LoadablePage } from './page.ts';
@@ -54,7 +54,7 @@ function createPageComponent(page: LoadablePage): FunctionComponent {
   const Content = lazy(async () => ({ default: await page.load() }));
   return function PageFrame() {
     const session = useSession();
-    useDocumentTitle(`${page.title} · Countersign`);
+    usePageTitle(page.title);
     if (isMember(session) && page.path === '/') return <Navigate to={firstPageOf(session)} replace />;
     if (isMember(session) && !mayOpen(page, session)) return <NotFound />;
     if (!mayOpen(page, session)) return <NoPermission title={page.title} scope={page.scope} />;
@@ -71,7 +71,7 @@ function createPageComponent(page: LoadablePage): FunctionComponent {
 /** For an address under /console that is no page. */
 function NotFound() {
   const first = firstPageOf(useSession());
-  useDocumentTitle('Page not found · Countersign');
+  usePageTitle('Page not found');
   return (
     <>
       <PageTitle title="Page not found" />

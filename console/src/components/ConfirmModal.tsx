@@ -12,6 +12,8 @@ export interface ConfirmModalProps extends DialogProps {
   readonly children: ReactNode;
   /** The button: "Decommission". */
   readonly confirmLabel: string;
+  /** Red by default, for an ending. */
+  readonly confirmColor?: string;
   /** The message after success. */
   readonly doneMessage: string;
   readonly onDone?: (() => void) | undefined;
@@ -40,6 +42,7 @@ const hasActed = (): boolean => navigator.userActivation?.hasBeenActive ?? true;
  */
 export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
   const { opened, onClose, title, children, confirmLabel, action, send, aside, ready = true } = props;
+  const { confirmColor = 'red.8' } = props;
   const isRefused = opened && !hasActed();
   useEffect(() => {
     if (isRefused) onClose();
@@ -71,7 +74,7 @@ export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
             Cancel
           </Button>
           <ConfirmButton
-            color="red.8"
+            color={confirmColor}
             onClick={() => void confirm()}
             loading={action.isPending}
             disabled={!ready}

@@ -2,6 +2,7 @@ import { Badge } from '@mantine/core';
 
 const colors: Readonly<Record<string, string>> = {
   active: 'green',
+  approved: 'green',
   success: 'green',
   delivered: 'green',
   published: 'green',
@@ -18,6 +19,8 @@ const colors: Readonly<Record<string, string>> = {
   inactive: 'gray',
   disabled: 'gray',
   decommissioned: 'gray',
+  canceled: 'gray',
+  denied: 'red',
   revoked: 'red',
   failure: 'red',
   failed: 'red',

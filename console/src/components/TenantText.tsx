@@ -1,10 +1,10 @@
 import { useState } from 'react';
 import classes from './TenantText.module.css';
 import { beginningOf, withoutGaps } from './text-lines.ts';
+import { visibleText } from './visible-text.ts';
 
-/** Characters that change the direction of the text around them or hide text: shown as a mark instead. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-const kept = new Set(['\n', '\t', '\u200c', '\u200d']);
+export { visibleText };
+
 const maxTitle = 1_000;
 
 interface TenantTextProps {
@@ -40,7 +40,3 @@ export function TenantText({ text, multiline = false, className = '', fallback =
     </span>
   );
 }
-
-/** The text with a mark in place of each invisible character. For attributes such as `aria-label`. Joiners stay: scripts and emoji need them. */
-export const visibleText = (text: string): string =>
-  text.replace(invisible, (character) => (kept.has(character) ? character : '␣'));

@@ -2,6 +2,7 @@
 import type { LoadablePage } from '../app/page.ts';
 import { agentPage, agentsPage } from './agents/page.ts';
 import { apiPage, apisPage } from './apis/page.ts';
+import { approvalPage, approvalsPage } from './approvals/page.ts';
 import { auditPage } from './audit/page.ts';
 import { compliancePage } from './compliance/page.ts';
 import { delegationsPage } from './delegations/page.ts';
@@ -22,6 +23,8 @@ export const pages: readonly LoadablePage[] = [
   { ...agentPage, load: async () => (await import('./agents/agent/AgentPage.tsx')).AgentPage },
   { ...apisPage, load: async () => (await import('./apis/ApisPage.tsx')).ApisPage },
   { ...apiPage, load: async () => (await import('./apis/ApiPage.tsx')).ApiPage },
+  { ...approvalsPage, load: async () => (await import('./approvals/ApprovalsPage.tsx')).ApprovalsPage },
+  { ...approvalPage, load: async () => (await import('./approvals/ApprovalPage.tsx')).ApprovalPage },
   { ...auditPage, load: async () => (await import('./audit/AuditPage.tsx')).AuditPage },
   { ...compliancePage, load: async () => (await import('./compliance/CompliancePage.tsx')).CompliancePage },
   {

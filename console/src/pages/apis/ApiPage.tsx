@@ -6,6 +6,7 @@ import { useCan, useSession } from '../../app/session-context.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { ActionTypes } from './ActionTypes.tsx';
 import { ApiActions } from './ApiActions.tsx';
 import { ApiFacts } from './ApiFacts.tsx';
 import { Holders } from './Holders.tsx';
@@ -19,6 +20,7 @@ import { Verification } from './Verification.tsx';
 const back = { to: '/apis', label: 'All APIs' };
 const tabLabels: Readonly<Record<(typeof apiTabs)[number], string>> = {
   scopes: 'Scopes',
+  actions: 'Actions',
   holders: 'Holders',
   shares: 'Shares',
   verify: 'Verify tokens',
@@ -69,6 +71,9 @@ export function ApiPage(): ReactNode {
         </Tabs.List>
         <Tabs.Panel value="scopes">
           <Scopes resource={resource} onHolders={(scope) => setSearch({ tab: 'holders', scope, page: 1 })} />
+        </Tabs.Panel>
+        <Tabs.Panel value="actions">
+          <ActionTypes resource={resource} />
         </Tabs.Panel>
         <Tabs.Panel value="holders">
           <Holders resource={resource} />

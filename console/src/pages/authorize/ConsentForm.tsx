@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { toApiError } from '../../api/api-error.ts';
 import { type ConsentQuestion, type Decision, decide } from '../../api/authorization.ts';
 import { ConfirmButton } from '../../components/ConfirmButton.tsx';
+import { DetailsTable } from '../../components/DetailsTable.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
@@ -57,6 +58,14 @@ export function ConsentForm({ question, onSwitch, onSessionEnd }: ConsentFormPro
         >
           Any program here could have begun this. Allow it only if you have just started it yourself.
         </Alert>
+      )}
+      {question.authorizationDetails && question.authorizationDetails.length > 0 && (
+        <section aria-label="The action">
+          <Text size="sm" fw={500} mb={4}>
+            For exactly this
+          </Text>
+          <DetailsTable details={question.authorizationDetails} />
+        </section>
       )}
       <Scopes question={question} choice={choice} onChange={change} />
       <Radio.Group

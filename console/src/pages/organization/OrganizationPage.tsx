@@ -14,6 +14,7 @@ import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
+import { ApprovalsTab } from './approvals/ApprovalsTab.tsx';
 import { ClientsTab } from './clients/ClientsTab.tsx';
 import { ConnectionsTab } from './connections/ConnectionsTab.tsx';
 import { MembersTab } from './members/MembersTab.tsx';
@@ -82,6 +83,7 @@ export function OrganizationPage(): ReactNode {
               <Tabs.Tab value="people">People</Tabs.Tab>
               <Tabs.Tab value="connections">Connections</Tabs.Tab>
               <Tabs.Tab value="clients">Clients</Tabs.Tab>
+              <Tabs.Tab value="approvals">Approvals</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="members">
               <MembersTab organization={data} />
@@ -94,6 +96,9 @@ export function OrganizationPage(): ReactNode {
             </Tabs.Panel>
             <Tabs.Panel value="clients">
               <ClientsTab organization={data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="approvals">
+              <ApprovalsTab organization={data} />
             </Tabs.Panel>
           </Tabs>
           <RenameOrganization

@@ -3,7 +3,7 @@ import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params
 
 export const operatorScope = 'admin:orgs';
 
-export const organizationTabs = ['members', 'people', 'connections', 'clients'] as const;
+export const organizationTabs = ['members', 'people', 'connections', 'clients', 'approvals'] as const;
 
 /** The session's organization; for an operator also another one, by `id`. The filters, `page`, `selected` and the dialogs belong to the open tab. */
 export const organizationPage = definePage({
@@ -48,6 +48,12 @@ export const organizationPage = definePage({
       keywords: 'organization oauth mcp document cimd admit',
       visible: isAdmin,
       search: { tab: 'clients' },
+    },
+    {
+      label: 'Approval policy',
+      keywords: 'organization rules two people self approval',
+      visible: isAdmin,
+      search: { tab: 'approvals' },
     },
   ],
 });

@@ -12,6 +12,7 @@ import { RefusalsChart, TokensChart } from './Charts.tsx';
 import { InstanceHints } from './InstanceHints.tsx';
 import { StartGuide } from './start/StartGuide.tsx';
 import { ExpiringCredentials, FailingDeliveries, WritingAgents } from './Tables.tsx';
+import { WaitingApprovals } from './WaitingApprovals.tsx';
 
 /** The charts move on with the minutes. Events refresh the page earlier. */
 const refetchInterval = 60_000;
@@ -50,7 +51,7 @@ export function OverviewPage() {
 }
 
 function Figures({ overview }: { readonly overview: Overview }) {
-  const { tokens, refusals, expiringCredentials, writingAgents, failingDeliveries } = overview;
+  const { tokens, refusals, expiringCredentials, writingAgents, failingDeliveries, approvals } = overview;
   return (
     <>
       {tokens && refusals ? (
@@ -64,6 +65,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
         </Text>
       )}
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+        {approvals && <WaitingApprovals approvals={approvals} />}
         <ExpiringCredentials credentials={expiringCredentials} />
         <FailingDeliveries webhooks={failingDeliveries} />
         <WritingAgents agents={writingAgents} />

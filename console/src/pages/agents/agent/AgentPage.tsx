@@ -1,9 +1,9 @@
 import { Alert, Button, Group, List, Tabs } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType } from 'react';
 import { toApiError } from '../../../api/api-error.ts';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
+import { usePageTitle } from '../../../app/document-title.ts';
 import { PageLink, usePageSearch, usePathParam } from '../../../app/navigation.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
@@ -79,7 +79,7 @@ export function AgentPage() {
 
 function LoadedAgent({ agent }: { readonly agent: Agent }) {
   const [{ tab }, setSearch] = usePageSearch(agentPage);
-  useDocumentTitle(`${visibleText(agent.email)} · Countersign`);
+  usePageTitle(visibleText(agent.email));
   return (
     <>
       <PageTitle

@@ -83,6 +83,14 @@ export function AgentFields({
               description="An application on people's own computers, which cannot keep a secret. It has no credentials, and gets only tokens that a person has consented to."
               {...form.getInputProps('publicClient', { type: 'checkbox' })}
             />
+            <TextInput
+              label="Notification address"
+              description="An https address of the agent that learns when a person has decided its request. Empty: the agent asks again and again."
+              placeholder="https://agent.example.com/approvals"
+              maxLength={2048}
+              inputMode="url"
+              {...form.getInputProps('notificationUri')}
+            />
           </Stack>
         </Fieldset>
       )}

@@ -40,6 +40,8 @@ export interface AgentValues extends Record<string, unknown> {
   rateLimitPerMinute: number | '';
   redirectUris: string[];
   publicClient: boolean;
+  /** Empty: none. */
+  notificationUri: string;
 }
 
 /** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
@@ -55,6 +57,7 @@ export const newAgentValues = (organizationId: string): AgentValues => ({
   rateLimitPerMinute: '',
   redirectUris: [],
   publicClient: false,
+  notificationUri: '',
 });
 
 export const valuesOf = (agent: Agent): AgentValues => ({
@@ -69,6 +72,7 @@ export const valuesOf = (agent: Agent): AgentValues => ({
   rateLimitPerMinute: agent.rateLimitPerMinute ?? '',
   redirectUris: [...agent.redirectUris],
   publicClient: agent.publicClient,
+  notificationUri: agent.notificationUri ?? '',
 });
 
 export const toNewAgent = (values: AgentValues): NewAgent => ({
@@ -83,6 +87,7 @@ export const toNewAgent = (values: AgentValues): NewAgent => ({
   ...(values.rateLimitPerMinute !== '' && { rateLimitPerMinute: values.rateLimitPerMinute }),
   ...(values.redirectUris.length > 0 && { redirectUris: values.redirectUris }),
   ...(values.publicClient && { publicClient: true }),
+  ...(values.notificationUri.trim() !== '' && { notificationUri: values.notificationUri.trim() }),
 });
 
 /** Only the fields that differ: narrowing scopes needs more rights than a new version. */
@@ -97,6 +102,7 @@ export function toChange(values: AgentValues, agent: Agent): AgentChange {
     rateLimitPerMinute: values.rateLimitPerMinute === '' ? null : values.rateLimitPerMinute,
     redirectUris: values.redirectUris,
     publicClient: values.publicClient,
+    notificationUri: values.notificationUri.trim() || null,
   };
   const differs = ([field, value]: [string, unknown]) =>
     JSON.stringify(comparable(value)) !== JSON.stringify(comparable(agent[field as keyof Agent]));

@@ -33,6 +33,14 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
               'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,
               'Acts for people': <ClientFacts agent={agent} />,
+              'Learns of decisions':
+                agent.notificationUri === null ? (
+                  'by asking: it has no notification address'
+                ) : (
+                  <>
+                    at <code>{visibleText(agent.notificationUri)}</code>
+                  </>
+                ),
               Registered: exactTime(agent.createdAt),
               'Last change': exactTime(agent.updatedAt),
             }}

@@ -4,6 +4,7 @@ import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { type ApiValues, changeOf, newResourceOf, problemsOf, valuesOf } from './api-values.ts';
+import { DetailTypesInput } from './DetailTypesInput.tsx';
 import { PeopleInput } from './PeopleInput.tsx';
 import { ScopesInput } from './ScopesInput.tsx';
 
@@ -71,6 +72,7 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
           <ScopesInput form={form} />
           <LostScopes resource={resource} values={form.values} />
           <PeopleInput form={form} organizationId={resource?.organizationId} />
+          <DetailTypesInput form={form} />
           <NumberInput
             label="Token lifetime in seconds"
             description="From 60 to 3,600. A shorter time closes the gap between a change and its effect in APIs that verify offline."
