@@ -8,6 +8,8 @@ import {
   ownApprovals,
   paymentType,
 } from '../../../test/support/scenarios/approvals.ts';
+import { createConsoleClient, fromPage } from '../../../test/support/scenarios/console.ts';
+import { newResource } from '../../../test/support/scenarios/resources/resources.ts';
 
 const scenario = await createApprovalScenario();
 const { t, operate, api, asker, bcAuthorize, request, decide, member, organizationId } = scenario;
@@ -24,11 +26,17 @@ const other = await (async () => {
   const browser = scenario.newBrowser();
   await scenario.logIn(browser, scenario.startOf(connectionId), `p-${randomUUID()}`);
   const { personId } = (await browser.request('/console/api/session')).json.person;
-  const agent = await t.agent({ organization_id: orgId });
-  const resource = await scenario.makeResource({
+  const agent = await t.agent({
     organization_id: orgId,
-    authorizationDetailTypes: [paymentType],
+    allowedScopes: ['audit:read', 'resources:read', 'resources:write'],
   });
+  await operate('POST', `/organizations/${orgId}/members`, { agentId: agent.agentId, role: 'admin' });
+  const created = await t.call('POST', '/api/v1/resources', {
+    token: await t.token(undefined, agent),
+    payload: newResource({ peopleScopes: ['orders:write'], authorizationDetailTypes: [paymentType] }),
+  });
+  assert.equal(created.status, 201, created.text);
+  const resource = created.json;
   const client = { credentials: { client_id: agent.clientId, client_secret: agent.clientSecret } };
   return { orgId, browser, personId, resource, client, agent };
 })();
@@ -51,11 +59,9 @@ const state = async () => {
   return counts;
 };
 
-/** Refused with a 4xx, and the database is as before. */
-const assertRefused = async (what: string, send: () => Promise<Answered>, before: unknown) => {
+const assertRefused = async (what: string, send: () => Promise<Answered>) => {
   const { status, text } = await send();
   assert.ok(status >= 400 && status < 500, `${what}: ${status} ${text}`);
-  assert.deepEqual(await state(), before, `${what} changed something`);
 };
 
 const control = ['a\u0000b', 'a\u0007b', 'a\u001b[31mb', 'a\rb', 'a\u007fb', 'a\u0085b'];
@@ -68,7 +74,7 @@ const injections = [
   '../../etc/passwd',
   '%00',
   '%2e%2e',
-  '${jndi:ldap://x}',
+  '%s%n',
   '__proto__',
   'constructor',
   'null',
@@ -125,7 +131,6 @@ describe('fields of POST /bc-authorize', () => {
       ...long,
       '\u2028',
       'a\u2029b',
-      '\ud800',
       ' \t',
       '\u{1F4B6}'.repeat(201),
       'x'.repeat(201),
@@ -184,11 +189,10 @@ describe('fields of POST /bc-authorize', () => {
       const client = await asker({ notificationUri: null });
       const before = await state();
       for (const value of values)
-        await assertRefused(
-          `${field} ${label(value)}`,
-          () => bcAuthorize(client, { login_hint: personId, [field]: value }),
-          before,
+        await assertRefused(`${field} ${label(value)}`, () =>
+          bcAuthorize(client, { login_hint: personId, [field]: value }),
         );
+      assert.deepEqual(await state(), before);
     });
 
   it('a field twice is refused; a field without a value counts as left out', async () => {
@@ -205,15 +209,13 @@ describe('fields of POST /bc-authorize', () => {
     };
     const before = await state();
     for (const [field, value] of Object.entries(good))
-      await assertRefused(
-        `${field} twice`,
-        () =>
-          t.call('POST', '/api/v1/bc-authorize', {
-            payload: `${new URLSearchParams(good)}&${new URLSearchParams({ [field]: value })}`,
-            headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          }),
-        before,
+      await assertRefused(`${field} twice`, () =>
+        t.call('POST', '/api/v1/bc-authorize', {
+          payload: `${new URLSearchParams(good)}&${new URLSearchParams({ [field]: value })}`,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        }),
       );
+    assert.deepEqual(await state(), before);
     const { status, text } = await bcAuthorize(client, {
       ...good,
       binding_message: '',
@@ -246,11 +248,10 @@ describe('fields of POST /bc-authorize', () => {
       ['\u0000', form],
     ];
     for (const [payload, type] of bodies)
-      await assertRefused(
-        `${type} ${label(payload)}`,
-        () => t.call('POST', '/api/v1/bc-authorize', { payload, headers: { 'content-type': type } }),
-        before,
+      await assertRefused(`${type} ${label(payload)}`, () =>
+        t.call('POST', '/api/v1/bc-authorize', { payload, headers: { 'content-type': type } }),
       );
+    assert.deepEqual(await state(), before);
   });
 
   it('the type of another API is unknown here, and its tenant cannot ask our people', async () => {
@@ -258,22 +259,15 @@ describe('fields of POST /bc-authorize', () => {
     const bare = await scenario.makeResource();
     const before = await state();
     const details = { login_hint: personId, authorization_details: JSON.stringify([payment]) };
-    await assertRefused(
-      'type of another API',
-      () => bcAuthorize(client, { ...details, resource: bare.identifier }),
-      before,
+    await assertRefused('type of another API', () =>
+      bcAuthorize(client, { ...details, resource: bare.identifier }),
     );
     for (const hint of [personId, 'approvers'])
-      await assertRefused(
-        'another tenant asks',
-        () => bcAuthorize(other.client, { login_hint: hint }),
-        before,
-      );
-    await assertRefused(
-      "another tenant's resource",
-      () => bcAuthorize(client, { login_hint: personId, resource: other.resource.identifier }),
-      before,
+      await assertRefused('another tenant asks', () => bcAuthorize(other.client, { login_hint: hint }));
+    await assertRefused("another tenant's resource", () =>
+      bcAuthorize(client, { login_hint: personId, resource: other.resource.identifier }),
     );
+    assert.deepEqual(await state(), before);
   });
 
   it('text of all languages is kept as it was sent', async () => {
@@ -329,7 +323,7 @@ describe('fields of a decision', () => {
     const { approvalId } = await request(client, { login_hint: personId, scope: scopes.join(' ') });
     const before = await state();
     for (const body of bodies)
-      await assertRefused(label(body), () => decide(browser, approvalId, body as object), before);
+      await assertRefused(label(body), () => decide(browser, approvalId, body as object));
     for (const payload of [
       '',
       '{',
@@ -338,20 +332,18 @@ describe('fields of a decision', () => {
       deep(1_000),
       '{"decision":"approve","decision":"deny","x":1}',
     ])
-      await assertRefused(
-        label(payload),
-        () =>
-          browser.request(`${ownApprovals}/${approvalId}`, {
-            method: 'POST',
-            payload: payload as never,
-            headers: {
-              'content-type': 'application/json',
-              'sec-fetch-site': 'same-origin',
-              'x-countersign-console': '1',
-            },
-          }),
-        before,
+      await assertRefused(label(payload), () =>
+        browser.request(`${ownApprovals}/${approvalId}`, {
+          method: 'POST',
+          payload: payload as never,
+          headers: {
+            'content-type': 'application/json',
+            'sec-fetch-site': 'same-origin',
+            'x-countersign-console': '1',
+          },
+        }),
       );
+    assert.deepEqual(await state(), before);
     assert.equal((await decide(browser, approvalId)).status, 200);
   });
 
@@ -365,7 +357,7 @@ describe('fields of a decision', () => {
       '..%2f..',
       '%00',
       `${approvalId}%00`,
-      `${approvalId} `,
+      `${approvalId}%20`,
       `{${approvalId}}`,
       approvalId.replaceAll('-', ''),
       `${approvalId},${approvalId}`,
@@ -375,12 +367,10 @@ describe('fields of a decision', () => {
       'x'.repeat(2_000),
     ];
     for (const id of ids) {
-      await assertRefused(`decide ${label(id)}`, () => decide(browser, id), before);
-      await assertRefused(`read ${label(id)}`, () => browser.request(`${ownApprovals}/${id}`), before);
-      await assertRefused(
-        `cancel ${label(id)}`,
-        async () => t.call('DELETE', `/api/v1/approvals/${id}`, { token: await t.token() }),
-        before,
+      await assertRefused(`decide ${label(id)}`, () => decide(browser, id));
+      await assertRefused(`read ${label(id)}`, () => browser.request(`${ownApprovals}/${id}`));
+      await assertRefused(`cancel ${label(id)}`, async () =>
+        t.call('DELETE', `/api/v1/approvals/${id}`, { token: await t.token() }),
       );
     }
     // A person of another tenant, and an admin and the agent of it.
@@ -399,7 +389,6 @@ describe('fields of a decision', () => {
     const before = await state();
     const token = await t.token(undefined, client.agent);
     const operator = await t.token();
-    const fromPage = { 'sec-fetch-site': 'same-origin', 'x-countersign-console': '1' };
     const paths = [
       `${ownApprovals}/${approvalId}`,
       `/console/api/v1/approvals/${approvalId}`,
@@ -411,27 +400,25 @@ describe('fields of a decision', () => {
     for (const path of paths)
       for (const bearer of [token, operator])
         for (const method of ['POST', 'PUT', 'PATCH'] as const)
-          await assertRefused(
-            `${method} ${path}`,
-            () =>
-              t.call(method, path, { token: bearer, headers: fromPage, payload: { decision: 'approve' } }),
-            before,
+          await assertRefused(`${method} ${path}`, () =>
+            t.call(method, path, { token: bearer, headers: fromPage, payload: { decision: 'approve' } }),
           );
-    // A session without a person.
-    const link = await t.app.webConsole.linkFor(t.operator.clientId, t.operator.clientSecret);
-    assert.ok(link);
+    // A session that acts as an agent, without a person.
+    const console = createConsoleClient(t);
+    const cookie = await console.cookieOf(t.operator);
+    await assertRefused('session of an agent', () =>
+      console.call(cookie, 'POST', `${ownApprovals}/${approvalId}`, { decision: 'approve' }),
+    );
     // A page of another site.
     for (const headers of [{ 'sec-fetch-site': 'cross-site', 'x-countersign-console': '1' }, {}])
-      await assertRefused(
-        'from another site',
-        () =>
-          browser.request(`${ownApprovals}/${approvalId}`, {
-            method: 'POST',
-            payload: { decision: 'approve' },
-            headers: headers as Record<string, string>,
-          }),
-        before,
+      await assertRefused('from another site', () =>
+        browser.request(`${ownApprovals}/${approvalId}`, {
+          method: 'POST',
+          payload: { decision: 'approve' },
+          headers: headers as Record<string, string>,
+        }),
       );
+    assert.deepEqual(await state(), before);
   });
 });
 
@@ -494,13 +481,12 @@ describe('fields of the approval policy', () => {
     const before = await state();
     const token = await t.token();
     for (const body of bodies)
-      await assertRefused(label(body), () => t.call('PUT', url, { token, payload: body as object }), before);
+      await assertRefused(label(body), () => t.call('PUT', url, { token, payload: body as object }));
     for (const payload of ['', '{', 'null', '1', deep(1_000)])
-      await assertRefused(
-        label(payload),
-        () => t.call('PUT', url, { token, payload, headers: { 'content-type': 'application/json' } }),
-        before,
+      await assertRefused(label(payload), () =>
+        t.call('PUT', url, { token, payload, headers: { 'content-type': 'application/json' } }),
       );
+    assert.deepEqual(await state(), before);
     assert.equal((await t.call('GET', url, { token })).json.maxAccessSeconds, 7_200);
     await scenario.setPolicy({});
   });
@@ -510,15 +496,13 @@ describe('fields of the approval policy', () => {
     const token = await t.token();
     for (const id of ['x', '%00', '..', randomUUID(), personId, `${organizationId}%20`]) {
       const path = `/api/v1/organizations/${id}/approval-policy`;
-      await assertRefused(`GET ${id}`, () => t.call('GET', path, { token }), before);
-      await assertRefused(`PUT ${id}`, () => t.call('PUT', path, { token, payload: {} }), before);
+      await assertRefused(`GET ${id}`, () => t.call('GET', path, { token }));
+      await assertRefused(`PUT ${id}`, () => t.call('PUT', path, { token, payload: {} }));
     }
     const foreign = await t.token(undefined, other.agent);
     for (const method of ['GET', 'PUT'] as const)
-      await assertRefused(
-        `${method} by another tenant`,
-        () => t.call(method, url, { token: foreign, ...(method === 'PUT' && { payload: {} }) }),
-        before,
+      await assertRefused(`${method} by another tenant`, () =>
+        t.call(method, url, { token: foreign, ...(method === 'PUT' && { payload: {} }) }),
       );
     assert.equal(
       (await browser.change('PUT', `/console/api/v1/organizations/${organizationId}/approval-policy`, {}))

@@ -176,7 +176,10 @@ describe('an approval', () => {
     assertError(await poll(client, authReqId), 'expired_token');
     assert.equal((await read(approvalId)).status, 'expired');
     t.app.loops.start();
-    await until('the event', async () => (await events(approvalId)).includes('approval.expired') || undefined);
+    await until(
+      'the event',
+      async () => (await events(approvalId)).includes('approval.expired') || undefined,
+    );
     await t.app.loops.stop();
     assert.deepEqual(await events(approvalId), ['approval.requested', 'approval.expired']);
     assertError(await poll(client, authReqId), 'expired_token');
@@ -562,6 +565,9 @@ describe('GET /approvals', () => {
       t.call('GET', `/api/v1/approvals/${one.approvalId}`, { token: await t.token(undefined, agent) });
     assertCode(await get(reader), 'APPROVAL_NOT_FOUND', 404);
     assert.equal((await get(client.agent)).status, 200);
-    assert.equal((await t.call('GET', '/api/v1/approvals', { token: await t.token(undefined, reader) })).status, 403);
+    assert.equal(
+      (await t.call('GET', '/api/v1/approvals', { token: await t.token(undefined, reader) })).status,
+      403,
+    );
   });
 });
