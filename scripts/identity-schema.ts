@@ -114,6 +114,11 @@ export function identitySchema(openapi: object): object {
       { organization: ownerReference, ...fieldsOf('ClientPolicyChange') },
       requiredOf('ClientPolicyChange'),
     ),
+    approvalPolicies: entry(
+      'How long access by an approval may last, and who counts as an approver.',
+      { organization: ownerReference, ...withoutDefaults(fieldsOf('ApprovalPolicyChange')) },
+      [],
+    ),
     people: entry(
       'The role of a person who was invited or has signed in, named by id, by issuer and subject, or by email and connection.',
       {
@@ -228,6 +233,12 @@ const entry = (description: string, properties: Fields, required: readonly strin
   properties,
   additionalProperties: false,
 });
+
+/** A field that an entry leaves out stays as it is. */
+const withoutDefaults = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, { default: _, ...schema }]) => [name, schema as Schema]),
+  );
 
 const withDescription = (fields: Fields, descriptions: Readonly<Record<string, string>>): Fields =>
   Object.fromEntries(

@@ -10,6 +10,7 @@ import { createDelegations, type Delegations } from '../features/delegation/feat
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
+import { readAuthorizationDetails } from '../features/resources/feature.ts';
 import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   clientRefusalCodes,
@@ -87,6 +88,7 @@ export function createIssuance(
     newRefreshToken: authorization.newRefreshToken,
     isPublicClient: authorization.isPublicClient,
     findLendingTarget: resources.findLendingTarget,
+    readAuthorizationDetails,
     lockAgents: agents.lockAll,
     // Each needs the other: asking for an approval authenticates the client, and the token endpoint offers the grant of approvals.
     authenticateClient: async (...request) => tokens.authenticateClient(...request),

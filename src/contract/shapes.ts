@@ -87,6 +87,19 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const literals = <const W extends readonly string[]>(words: W) =>
   Type.Unsafe<W[number]>({ type: 'string', enum: [...words] });
 
+/** By which a client authenticates in a form (RFC 6749 §2.3.1, RFC 7523); HTTP Basic is another way. */
+export const clientFields = {
+  client_id: Type.Optional(
+    Type.String({
+      description:
+        'the agentId, or the address of a client metadata document. With MULTI_TENANT=true also required beside a client_assertion of an external issuer',
+    }),
+  ),
+  client_secret: Type.Optional(Type.String()),
+  client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
+  client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
+};
+
 /** The scopes of a registered resource that an agent may hold. */
 export const Grant = Type.Object(
   {

@@ -26,6 +26,8 @@ export type SessionAccount = Extract<Account, { readonly session: string }>;
 /** Where the requests of an account go, and the headers that prove it. */
 export interface Access {
   readonly base: string;
+  /** Of a session: the requests that concern the person alone. */
+  readonly ownBase?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent when a refused proof can be renewed; otherwise the end of the error's message. */
   readonly remedy?: string;

@@ -6,6 +6,7 @@ import { helpGroups } from '../program/program.ts';
 import { registerRaw } from './api/raw.ts';
 import { type RegisterOptions, registerApi } from './api/register-api.ts';
 import { registerApply } from './apply/register.ts';
+import { registerApprovals } from './approvals/register.ts';
 import { registerAuditTail, registerListen } from './events/register.ts';
 import { registerProfiles } from './profiles/register-profiles.ts';
 import { registerProjects } from './register-projects.ts';
@@ -29,6 +30,7 @@ export function registerClientCommands(
   registerApi(program, io, needsAll ? options : { ...options, words });
 
   registerAuditTail(program, io);
+  registerApprovals(program, io);
 
   program.commandsGroup(helpGroups.shell);
   registerCompletion(program, io);

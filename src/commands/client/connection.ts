@@ -4,6 +4,7 @@
  */
 import { withQuery } from '../../../sdk/typescript/src/request-path.ts';
 import { isRepeatable, waitOf } from '../../../sdk/typescript/src/retry.ts';
+import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
 import { type Access, type AccountOptions, accessOf, accountFrom } from './account.ts';
@@ -25,6 +26,8 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** What concerns the person of a session: the path is relative to /console/api/me. */
+  readonly own?: boolean;
   /** For each attempt, with its answer. `open` has none without: a stream may last. */
   readonly timeoutMs?: number;
 }
@@ -41,13 +44,15 @@ export function connect(io: Io, options: AccountOptions): Connection {
 
   const open = async (method: string, path: string, call: CallOptions = {}): Promise<Response> => {
     const { timeoutMs } = call;
+    if (call.own && !('session' in account)) throw notAPerson();
     let renewed = false;
     for (let attempt = 1; ; attempt += 1) {
       access ??= await accessOf(account);
       // For each attempt: a wait between two of them may be longer.
       const signal = call.signal ?? (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs));
       const init = initOf(method, access, { ...call, ...(signal && { signal }) });
-      const response = await send(withQuery(`${access.base}${path}`, call.query ?? {}), init);
+      const base = call.own ? (access.ownBase ?? access.base) : access.base;
+      const response = await send(withQuery(`${base}${path}`, call.query ?? {}), init);
       if (response.ok) return response;
       if (response.status === 401 && access.remedy === undefined && !renewed) {
         renewed = true;
@@ -73,6 +78,12 @@ export function connect(io: Io, options: AccountOptions): Connection {
     },
   };
 }
+
+const notAPerson = (): CommandError =>
+  new CommandError(
+    'only a person decides, and this account is an agent: sign in with a one-time code of the console, `countersign login --code --profile me`, and give --profile me',
+    exitCodes.notPermitted,
+  );
 
 function initOf(method: string, access: Access, { body, headers, signal }: CallOptions): RequestInit {
   const isForm = body instanceof URLSearchParams;

@@ -2,16 +2,16 @@
 
 import { limits } from '../../contract/limits.ts';
 import { delegableScopes } from '../../contract/scopes.ts';
+import { spellingsOf } from '../../kernel/audience.ts';
 import type { Actor, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockRows } from '../../kernel/data/locks.ts';
 import { fail, failToken, TokenError } from '../../kernel/fail.ts';
 import type { Identity, TokenRefusal } from '../../kernel/http/access/identity.ts';
+import { describeProblem } from '../../kernel/http/input/authorization-details.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import { spellingsOf } from '../authorization/parameters.ts';
-import { describeProblem, readAuthorizationDetails } from '../resources/detail-types.ts';
 import { approvalUrl, eventSubject } from './approval.ts';
 import { findApprovalPolicy } from './approval-policy-slice.ts';
 import {
@@ -47,6 +47,7 @@ interface Target {
 
 export function createAskPerson(deps: ApprovalDeps): AskPerson {
   const { db, clock, ids, ledger, issuer, vault, lockAgents, findLendingTarget, notifications } = deps;
+  const { readAuthorizationDetails } = deps;
 
   const authenticate = async ({ form, authorization, countAgainst }: BackchannelHttpRequest) => {
     const client = await deps.authenticateClient(form, authorization, countAgainst);

@@ -2,10 +2,9 @@
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
+import { spellingsOf } from '../../kernel/audience.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import { errorCodes } from '../authorization/code-grant.ts';
-import { spellingsOf } from '../authorization/parameters.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { ApprovalDeps } from './feature.ts';
 import { lockByAuthReqId, markPolled, markRedeemed, type RedeemableApproval } from './store.ts';
@@ -36,7 +35,11 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
         Type.String({ maxLength: 512, description: `with grant_type=${grantType}` }),
       ),
     },
-    errorCodes,
+    errorCodes: {
+      malformed: 'invalid_request',
+      missingClient: 'invalid_client',
+      invalidResource: 'invalid_target',
+    },
     transaction: 'own',
     /** The client is the only agent of the chain. */
     agentsToLock: async () => [],

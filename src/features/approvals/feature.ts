@@ -14,6 +14,7 @@ import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
 import type { Consents } from '../delegation/consents.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
+import type { readAuthorizationDetails } from '../resources/detail-types.ts';
 import { approvalPolicyRoutes } from './approval-policy-slice.ts';
 import { createAskPerson } from './backchannel.ts';
 import { createCibaGrant } from './ciba-grant.ts';
@@ -31,6 +32,7 @@ export interface ApprovalDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
     Pick<ResourceAccess, 'findLendingTarget'> {
   readonly issuer: string;
+  readonly readAuthorizationDetails: typeof readAuthorizationDetails;
   readonly vault: Vault;
   readonly consents: Consents;
   readonly newRefreshToken: NewRefreshToken;

@@ -2,15 +2,22 @@ import type { Static } from 'typebox';
 import { AuthorizationDetailsOrNull } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';
-import { TokenRequest } from '../tokens/schema.ts';
+import {
+  clientFields,
+  literals,
+  Nullable,
+  PageOf,
+  pageQuery,
+  ScopeName,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 const { minExpirySeconds, maxExpirySeconds, minAccessSeconds, maxAccessSeconds } = limits.approval;
 
 const statuses = ['pending', 'approved', 'denied', 'expired', 'canceled'] as const;
 export type ApprovalStatus = (typeof statuses)[number];
 
-const { client_id, client_secret, client_assertion_type, client_assertion } = TokenRequest.properties;
 const Text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ maxLength, description }));
 /** Too long a text has an error code of its own. */
@@ -39,10 +46,7 @@ export const BackchannelRequest = Type.Object(
       1_024,
       "for ping: your agent's notificationUri gets this as the bearer token",
     ),
-    client_id,
-    client_secret,
-    client_assertion_type,
-    client_assertion,
+    ...clientFields,
   },
   { title: 'BackchannelRequest', additionalProperties: true },
 );
@@ -50,7 +54,10 @@ export type BackchannelRequest = Static<typeof BackchannelRequest>;
 
 export const BackchannelAnswer = Type.Object(
   {
-    auth_req_id: Type.String({ description: 'for the token endpoint; known to your agent only' }),
+    auth_req_id: Type.String({
+      description: 'for the token endpoint; known to your agent only',
+      examples: ['car_5fQ2…'],
+    }),
     approval_id: Uuid,
     expires_in: Type.Integer(),
     interval: Type.Integer({ description: 'seconds between two polls' }),
@@ -69,7 +76,9 @@ const approval = {
   }),
   scopes: Type.Array(Type.String(), { description: 'as requested; once it is approved, as granted' }),
   authorizationDetails: AuthorizationDetailsOrNull,
-  bindingMessage: Nullable(Type.String({ description: 'text of the agent' })),
+  bindingMessage: Nullable(
+    Type.String({ description: 'text of the agent', examples: ['Refund order 4711'] }),
+  ),
   requestedFor: literals(['person', 'approvers']),
   personId: Nullable(Uuid),
   accessExpiresIn: Type.Integer({

@@ -2,13 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import Type from '../../contract/json-schema.ts';
+import { spellingsOf } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './deps.ts';
 import { findOwnerOfCode, lockCode, markCodeUsed, type StoredCode } from './grants-store.ts';
-import { spellingsOf } from './parameters.ts';
 import type { NewRefreshToken } from './refresh-grant.ts';
 
 const grantType = 'authorization_code';

@@ -1,6 +1,7 @@
 /** `/authorize`: validates the request in the order of RFC 6749 §4.1, stores it, and decides where the browser goes. */
 
 import { limits } from '../../contract/limits.ts';
+import { spellingsOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { isTemporary } from '../../kernel/data/db.ts';
 import { nilUuid } from '../../kernel/ids.ts';
@@ -17,7 +18,6 @@ import {
   readRedirectUri,
   readRequest,
   readState,
-  spellingsOf,
   unknownResource,
 } from './parameters.ts';
 import { errorAddress } from './redirect.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { spellingsOf } from '../../kernel/audience.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
-import { readClientId, readRedirectUri, readRequest, readState, spellingsOf } from './parameters.ts';
+import { readClientId, readRedirectUri, readRequest, readState } from './parameters.ts';
 import { codeAddress, errorAddress, hostOf } from './redirect.ts';
 import { hideSuccessor, revealSuccessor } from './refresh-successor.ts';
 

@@ -126,16 +126,6 @@ function readResource(parameters: Parameters, issuer: string): string {
   return audience ?? refuse('invalid_target', unknownResource);
 }
 
-/**
- * The spellings under which a resource may be registered, as given first. Scheme and host have no case, and a URI without a path equals
- * that with the path `/` (RFC 3986 §6.2.2, §6.2.3): programs that parse addresses add it.
- */
-export function spellingsOf(resource: string): readonly string[] {
-  const lower = resource.replace(/^[^/]*\/\/[^/?]*/, (origin) => origin.toLowerCase());
-  const [, origin, slash] = /^([^/]*\/\/[^/?]+)(\/?)$/.exec(lower) ?? [];
-  return origin === undefined ? [lower] : [lower, slash ? origin : `${origin}/`];
-}
-
 /** The same for a resource that is unknown, pending or deleted. */
 export const unknownResource = 'resource is no registered API';
 

@@ -5,6 +5,7 @@
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
+import { spellingsOf } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
@@ -19,7 +20,6 @@ import {
   markRefreshTokenUsed,
   type StoredRefreshToken,
 } from './grants-store.ts';
-import { spellingsOf } from './parameters.ts';
 import { hideSuccessor, refreshPrefix, revealSuccessor } from './refresh-successor.ts';
 
 const grantType = 'refresh_token';

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { AuthorizationDetail } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
-import { Uuid } from '../../contract/shapes.ts';
+import { clientFields, Uuid } from '../../contract/shapes.ts';
 import type { Grant } from './grant.ts';
 
 /** All scopes of a resource, separated by spaces. */
@@ -12,15 +12,7 @@ const maxScopeText = limits.resource.maxScopes * (limits.resource.maxScopeLength
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(Type.String({ maxLength: 128 })),
-    client_id: Type.Optional(
-      Type.String({
-        description:
-          'the agentId, or the address of a client metadata document. With MULTI_TENANT=true also required beside a client_assertion of an external issuer',
-      }),
-    ),
-    client_secret: Type.Optional(Type.String()),
-    client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
-    client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
+    ...clientFields,
     scope: Type.Optional(Type.String({ maxLength: maxScopeText })),
     /** RFC 8707: the audience of the token; our own API when absent. */
     resource: Type.Optional(

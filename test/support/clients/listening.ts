@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { exportJWK } from 'jose';
 import { startApp, type TestApp } from '../harness.ts';
 import { freePort } from '../programs.ts';
+import { createApprovalScenario } from '../scenarios/approvals.ts';
 import { createAuthorizationScenario } from '../scenarios/authorization.ts';
 
 export interface Listening extends TestApp {
@@ -23,6 +24,15 @@ export async function listenForPeople() {
   const scenario = await createAuthorizationScenario({ BASE_URL: `http://localhost:${port}` });
   await scenario.t.app.http.server.listen({ port, host: '127.0.0.1' });
   return scenario;
+}
+
+/** The same, with agents that ask people. */
+export async function listenForApprovals() {
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  const scenario = await createApprovalScenario({ BASE_URL: issuer });
+  await scenario.t.app.http.server.listen({ port, host: '127.0.0.1' });
+  return { ...scenario, issuer };
 }
 
 /** An agent with a secret and a registered key. */

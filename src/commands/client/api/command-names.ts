@@ -33,6 +33,9 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   issueIdToken: ['tokens', 'id-token'],
   getClientPolicy: ['client-policy', 'get'],
   putClientPolicy: ['client-policy', 'set'],
+  getApproval: ['approvals', 'show'],
+  getApprovalPolicy: ['approval-policy', 'get'],
+  putApprovalPolicy: ['approval-policy', 'set'],
 };
 
 /** First words of operation ids that are not the best verb. */
@@ -46,6 +49,7 @@ export const withoutCommand: Readonly<Record<string, string>> = {
   streamEvents: '`countersign audit tail` and `countersign listen` read the stream',
   createConsoleLink: '`countersign console` prints the link',
   scaffoldAgent: '`countersign scaffold` unpacks the project',
+  requestApproval: '`countersign approvals request` asks, and can wait for the decision',
 };
 
 interface Shortcut {

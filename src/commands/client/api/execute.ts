@@ -27,6 +27,8 @@ interface ExecuteOptions extends AccountOptions {
   readonly yes?: boolean;
   readonly output?: string;
   readonly columns?: string;
+  /** Of the person who is signed in, in place of the organization. */
+  readonly mine?: boolean;
 }
 
 export type Execute = (
@@ -37,7 +39,7 @@ export type Execute = (
 ) => Promise<void>;
 
 export const execute: Execute = async (io, command, given, options) => {
-  const request = withIdempotencyKey(command, given);
+  const request = { ...withIdempotencyKey(command, given), ...(options.mine && { own: true }) };
   if (options.all && options.output !== undefined)
     throw new CommandError(
       '--output writes one answer as it is; for all pages use --all --json and a pipe',

@@ -25,6 +25,7 @@ export async function readAllPages(
       const position = command.paging === 'page' ? { page } : { offset: read };
       const answer = await connection.call<Record<string, unknown>>(method, path, {
         query: { ...query, limit, ...position },
+        ...(request.own && { own: true }),
       });
       const list = rowsIn(answer);
       first ??= answer;

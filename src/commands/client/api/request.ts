@@ -12,6 +12,8 @@ export interface ApiRequest {
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** See `CallOptions` of the connection. */
+  readonly own?: boolean;
 }
 
 /** `options` by flag, without the two hyphens. */

@@ -12,6 +12,7 @@ export type Kind =
   | 'agent'
   | 'connection'
   | 'client policy'
+  | 'approval policy'
   | 'person'
   | 'resource'
   | 'share'

@@ -42,6 +42,7 @@ export async function exportState(io: Io, options: ExportOptions): Promise<void>
     ...everything,
     connections: names,
     clientPolicies: names,
+    approvalPolicies: names,
   });
   const problems = createProblems();
   const references = createReferences({}, live, problems);
@@ -136,7 +137,7 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
 
 /** Of the organizations whose people the client may manage. People are left out: a file invites no people. */
 function connectionsOf(
-  { connections, clientPolicies }: LiveState,
+  { connections, clientPolicies, approvalPolicies }: LiveState,
   owner: (organizationId: string) => object,
 ) {
   return {
@@ -152,6 +153,12 @@ function connectionsOf(
       clientPolicies: [...clientPolicies].map(([organizationId, policy]) => ({
         ...owner(organizationId),
         ...pick(managedFields.clientPolicies, policy),
+      })),
+    }),
+    ...(approvalPolicies.size > 0 && {
+      approvalPolicies: [...approvalPolicies].map(([organizationId, policy]) => ({
+        ...owner(organizationId),
+        ...pick(managedFields.approvalPolicies, policy),
       })),
     }),
   };

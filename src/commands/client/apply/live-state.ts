@@ -6,6 +6,7 @@ import { type ApplyApi, inParallel, notCountersign, pageSize } from './api.ts';
 import {
   keyOfEmail,
   type LiveAgent,
+  type LiveApprovalPolicy,
   type LiveClientPolicy,
   type LiveConnection,
   type LiveGrant,
@@ -32,6 +33,7 @@ export interface LiveState {
   /** By organization id, of organizations whose people the caller may manage. */
   readonly connections: ReadonlyMap<string, readonly LiveConnection[]>;
   readonly clientPolicies: ReadonlyMap<string, LiveClientPolicy>;
+  readonly approvalPolicies: ReadonlyMap<string, LiveApprovalPolicy>;
   readonly people: ReadonlyMap<string, readonly LivePerson[]>;
   readonly resources: readonly LiveResource[];
   /** By resource id. */
@@ -53,6 +55,7 @@ interface Extent {
   readonly homes?: ReadonlyMap<string, string | undefined>;
   readonly connections: OrganizationNames;
   readonly clientPolicies: OrganizationNames;
+  readonly approvalPolicies: OrganizationNames;
   readonly people: OrganizationNames;
   readonly resources: boolean;
   /** Identifiers of the resources whose shares are read; or all. */
@@ -71,6 +74,7 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
   const trustPolicies = valuesOf(file.trustPolicies);
   const connections = valuesOf(file.connections);
   const clientPolicies = valuesOf(file.clientPolicies);
+  const approvalPolicies = valuesOf(file.approvalPolicies);
   const people = valuesOf(file.people);
   const owners = [...agents, ...connections, ...resources, ...valuesOf(file.webhooks)];
   const shared = resources.filter(({ shares }) => shares !== undefined);
@@ -79,6 +83,7 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
   const named = [
     ...owners,
     ...clientPolicies,
+    ...approvalPolicies,
     ...people,
     ...resources.flatMap(({ shares = [] }) => shares),
   ].flatMap(({ organization }) => organization ?? []);
@@ -102,6 +107,7 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
         : []),
     ]),
     clientPolicies: new Set(clientPolicies.map(({ organization }) => organization)),
+    approvalPolicies: new Set(approvalPolicies.map(({ organization }) => organization)),
     people: new Set(people.map(({ organization }) => organization)),
     resources: file.resources !== undefined || file.grants !== undefined,
     shares: new Set(shared.map(({ identifier }) => identifier)),
@@ -141,6 +147,9 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
     ),
     clientPolicies: await ofOrganizations(extent.clientPolicies, (path) =>
       api.get<LiveClientPolicy>(`${path}/client-policy`),
+    ),
+    approvalPolicies: await ofOrganizations(extent.approvalPolicies, (path) =>
+      api.get<LiveApprovalPolicy>(`${path}/approval-policy`),
     ),
     people: await ofOrganizations(extent.people, (path) => api.list<LivePerson>(`${path}/people`)),
     resources,

@@ -39,6 +39,7 @@ export function sessionAccess(account: NamedSession) {
     );
   return {
     base: `${url}/console/api/v1`,
+    ownBase: `${url}/console/api/me`,
     headers: { ...consoleHeaders, cookie: session },
     remedy: remedyOf(account),
   };

@@ -49,6 +49,13 @@ export interface ClientPolicyEntry {
   readonly domains?: readonly string[];
 }
 
+export interface ApprovalPolicyEntry {
+  readonly organization?: string;
+  readonly maxAccessSeconds?: number;
+  readonly selfApproval?: boolean;
+  readonly requireTwo?: readonly string[];
+}
+
 export interface PersonEntry {
   readonly id?: string;
   readonly organization?: string;
@@ -128,6 +135,7 @@ export interface Entries {
   readonly agents: AgentEntry;
   readonly connections: ConnectionEntry;
   readonly clientPolicies: ClientPolicyEntry;
+  readonly approvalPolicies: ApprovalPolicyEntry;
   readonly people: PersonEntry;
   readonly resources: ResourceEntry;
   readonly grants: GrantEntry;
@@ -140,6 +148,7 @@ export const entryKinds = [
   'agents',
   'connections',
   'clientPolicies',
+  'approvalPolicies',
   'people',
   'resources',
   'grants',
@@ -179,6 +188,12 @@ export interface LiveConnection {
 export interface LiveClientPolicy {
   readonly mode: string;
   readonly domains: readonly string[];
+}
+
+export interface LiveApprovalPolicy {
+  readonly maxAccessSeconds: number;
+  readonly selfApproval: boolean;
+  readonly requireTwo: readonly string[];
 }
 
 export interface LivePerson {
@@ -252,6 +267,7 @@ export const managedFields = {
   ],
   connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],
   clientPolicies: ['mode', 'domains'],
+  approvalPolicies: ['maxAccessSeconds', 'selfApproval', 'requireTwo'],
   resources: [
     'name',
     'description',
