@@ -71,6 +71,12 @@ export function limitsPage(notice: string): string {
     ['open event streams (`GET /events`) per agent, in each process', limits.eventStreams.perAgent],
     ['open event streams per organization, in each process', limits.eventStreams.perOrganization],
     ['open event streams in each process', limits.eventStreams.perProcess],
+    [
+      'open streams of approvals per session of the console, in each process',
+      limits.personalStreams.perSession,
+    ],
+    ['open streams of approvals per organization, in each process', limits.personalStreams.perOrganization],
+    ['open streams of approvals in each process', limits.personalStreams.perProcess],
     ['requests that may wait on one connection', limits.pipelinedRequests],
     ['resources per organization', limits.resource.maxPerOrganization],
     ['verifications of resources per organization and minute', limits.resource.verificationsPerMinute],

@@ -120,6 +120,7 @@ export const valuesSchema = {
         redis: peers(true),
         kafka: peers(false),
         nats: peers(true),
+        smtp: peers(true),
         https: peers(true),
       }),
       extraIngress: kubernetesList,

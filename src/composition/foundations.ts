@@ -21,7 +21,7 @@ import { createMetrics, type Metrics } from '../kernel/observability/metrics.ts'
 import { packageRoot } from '../kernel/package-root.ts';
 import { type Kv, timedKv } from '../kernel/ports/kv.ts';
 import type { Outbound } from '../kernel/ports/outbound.ts';
-import { openKv, openProvider } from './open.ts';
+import { openKv, openMailer, openProvider } from './open.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('policies/', packageRoot));
@@ -92,6 +92,7 @@ export async function openFoundations(options: {
   metrics.gauge('service_build_info', 1, runtime);
   metrics.gaugeFromQuery('service_clock_skew_seconds', () => measureClockSkew({ db, clock }));
   const provider = openProvider(config, clock);
+  const mailer = await openMailer(config);
   return {
     ...options,
     metrics,
@@ -153,8 +154,10 @@ export async function openFoundations(options: {
     outbound,
     /** For people who sign in to the console. */
     provider,
+    mailer,
     async close() {
       await provider?.close();
+      mailer?.close();
       await db.close();
       await store.close();
     },

@@ -9,6 +9,7 @@ import type { Db } from '../kernel/data/db.ts';
 import type { Log } from '../kernel/observability/log.ts';
 import type { Broker, StreamName } from '../kernel/ports/broker.ts';
 import type { Kv } from '../kernel/ports/kv.ts';
+import type { Mailer } from '../kernel/ports/mail.ts';
 import type { OpenIdProvider, ProviderSettings } from '../kernel/ports/openid-provider.ts';
 import type { Outbound } from '../kernel/ports/outbound.ts';
 
@@ -34,6 +35,13 @@ export function openStripe(config: Config, clock: Clock) {
     }),
     readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
   };
+}
+
+/** Undefined when no mail server is configured: the driver is not even loaded. The configuration has both variables or none. */
+export async function openMailer({ smtpUrl: server, mailFrom: from }: Config): Promise<Mailer | undefined> {
+  if (!server || !from) return undefined;
+  const { createMailer } = await import('../adapters/mail.ts');
+  return createMailer({ server, from });
 }
 
 const redirectUri = ({ baseUrl }: Config): string => `${baseUrl}/console/api/oidc/callback`;

@@ -144,6 +144,8 @@ export const limits = {
   },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
+  /** In the compliance report. */
+  complianceApprovals: { days: 90, maxListed: 100 },
   /** More than a year, so that a period can be compared with the year before. */
   usageRetentionDays: 400,
   complianceReportCacheSeconds: 300,
@@ -169,6 +171,8 @@ export const limits = {
   unreadResponses: { maxBytes: 64 * 1024 * 1024, stallMs: 30_000 },
   /** Open streams of GET /events, counted in each process. */
   eventStreams: { perAgent: 5, perOrganization: 50, perProcess: 1_000, retryAfterSeconds: 10 },
+  /** Open streams of people in the console, counted in each process. */
+  personalStreams: { perSession: 5, perOrganization: 200, perProcess: 1_000 },
   /** Requests that may wait on one connection; with more, the connection is closed. */
   pipelinedRequests: 32,
   /** Higher page numbers are refused: `offset` must stay an integer in SQL. */

@@ -205,7 +205,7 @@ export const metrics = {
   },
   service_event_streams_open: {
     type: 'gauge',
-    help: 'Open event streams (`GET /events`).',
+    help: 'Open event streams (`GET /events`, and those of people in the console).',
     labels: [],
     acrossProcesses: 'sum',
   },

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exactText, fieldsOf } from '../../console/src/components/detail-fields.ts';
+import { durationText } from '../../console/src/components/duration-text.ts';
 import {
   valuesOf as apiValuesOf,
   changeOf,
@@ -12,7 +13,6 @@ import {
   approvalOf,
   chosenOf,
   durationsOf,
-  durationText,
   firstChoice,
   wantedOf,
 } from '../../console/src/pages/approvals/approval-words.ts';
@@ -36,6 +36,7 @@ describe('the details of an action', () => {
       fieldsOf(detail).map(({ path, value, kind }) => [path.join(' › '), value, kind]),
       [
         ['amount', '120.5', 'number'],
+        ['blank', '', 'word'],
         ['payee › name', 'ACME', 'text'],
         ['payee › verified', 'yes', 'word'],
         ['payee › note', 'nothing', 'word'],
@@ -43,7 +44,6 @@ describe('the details of an action', () => {
         ['items › 2', 'b', 'text'],
         ['items › 3', 'empty list', 'word'],
         ['empty', 'empty', 'word'],
-        ['blank', '', 'word'],
       ],
     );
   });
@@ -52,7 +52,7 @@ describe('the details of an action', () => {
     const detail = JSON.parse('{"__proto__": {"toString": 1}, "constructor": "x"}');
     assert.deepEqual(
       fieldsOf(detail).map(({ path }) => path),
-      [['__proto__', 'toString'], ['constructor']],
+      [['constructor'], ['__proto__', 'toString']],
     );
   });
 

@@ -315,10 +315,10 @@ browserTest('an open page learns of new and decided ones without a reload', asyn
 });
 
 browserTest(
-  'without the stream the number comes by polling, and a refused stream is asked for again',
+  'without the stream number and list come by polling, and a refused stream is asked for again',
   async (t) => {
     await clear();
-    const page = await openAs(t, linus, '/my-agents');
+    const page = await openAs(t, linus, '/approvals');
     let streams = 0;
     await page.route('**/console/api/me/approvals/events', (route) => {
       streams += 1;
@@ -326,11 +326,12 @@ browserTest(
     });
     await page.clock.install();
     await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'My agents' }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
     await until('a stream', async () => streams > 0 || undefined);
     await ask(linus);
     await page.clock.runFor(31_000);
-    await title(page, /^\(1\) My agents/);
+    await title(page, /^\(1\) Approvals/);
+    await row(page, 'Refund order 7').waitFor();
     assert.ok(streams > 1 && streams < 12, `${streams} streams in 31 seconds`);
   },
 );
@@ -579,4 +580,62 @@ browserTest('loading, errors and a lost session', async (t) => {
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
   await confirm(page, 'Deny');
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+});
+
+browserTest('the actions of an API, and the notification address of an agent', async (t) => {
+  const api = await register({ authorizationDetailTypes: [] });
+  const page = await server.open(t, `/apis/${api.resourceId}?tab=actions`);
+  await page.getByRole('heading', { name: 'No actions described' }).waitFor();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog(page).getByRole('button', { name: 'Add an action' }).click();
+  await dialog(page).getByLabel('Type of action 1').fill('Pay ment');
+  const schema = dialog(page).getByLabel('JSON Schema of action 1');
+  await schema.fill('{');
+  const save = dialog(page).getByRole('button', { name: 'Save' });
+  await save.click();
+  await dialog(page).getByText('This is no JSON object.').waitFor();
+  await dialog(page).getByText('1 to 64 of a-z, 0-9, _ . -').waitFor();
+  await dialog(page).getByLabel('Type of action 1').fill('payment');
+  await dialog(page).getByLabel('Description of action 1').fill('One <b>payment</b>');
+  // The server's own rule, at its field.
+  await schema.fill('{"$ref": "https://schemas.example/payment.json"}');
+  await save.click();
+  await dialog(page).locator('.mantine-Textarea-error').getByText(/ref/).waitFor();
+  await assertAccessible(page);
+  await schema.fill(
+    '{"type": "object", "required": ["amount"], "properties": {"amount": {"type": "number"}}}',
+  );
+  await save.click();
+  await page.getByRole('heading', { level: 2, name: 'payment' }).waitFor();
+  await page.getByText('One <b>payment</b>').waitFor();
+  await page.getByLabel('JSON Schema of payment').getByText('"amount"').first().waitFor();
+  await assertAccessible(page);
+  await assertFits(page, [360, 1280]);
+  const { authorizationDetailTypes } = await operate('GET', `/resources/${api.resourceId}`);
+  assert.deepEqual(authorizationDetailTypes, [
+    {
+      type: 'payment',
+      description: 'One <b>payment</b>',
+      schema: { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } },
+    },
+  ]);
+
+  await goTo(page, `/agents/${agent.agentId}`);
+  await page.getByText('by asking: it has no notification address').waitFor();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const address = dialog(page).getByLabel('Notification address');
+  await address.fill('http://agent.example/approvals');
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click();
+  await dialog(page).locator('.mantine-TextInput-error').getByText(/https/).waitFor();
+  await address.fill('https://agent.example/approvals');
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('https://agent.example/approvals').waitFor();
+  assert.equal(
+    (await operate('GET', `/agents/${agent.agentId}`)).notificationUri,
+    'https://agent.example/approvals',
+  );
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await address.fill('');
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('by asking: it has no notification address').waitFor();
 });

@@ -103,8 +103,16 @@ browserTest('without any scope: no permission, or what is public to each agent; 
   const none = await server.agent({ organization_id: organizationId, allowedScopes: [] });
   const page = await server.open(t, '/marketplace', { as: none });
   await settle(page);
-  // The list has the own delegations, and the one of others does not exist.
-  const open = ['compliance', 'delegations', 'marketplace', 'usage', 'usage by agent'];
+  // The list has the own delegations, and the one of others does not exist. Only people decide, says the page of approvals.
+  const open = [
+    'approval',
+    'approvals of the organization',
+    'compliance',
+    'delegations',
+    'marketplace',
+    'usage',
+    'usage by agent',
+  ];
   for (const [name, path] of Object.entries(pages)) {
     await goTo(page, '/no/such/page');
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();

@@ -362,12 +362,12 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   assert.equal(Date.parse(chain.expiresAt) - Date.parse(chain.createdAt), 86_400_000);
   assert.equal(chain.allowRedelegation, false);
 
-  // A member: one page, and no other.
+  // A member: two pages, and no other.
   await page.goto('/console');
   await page.getByRole('heading', { level: 1, name: 'My agents' }).waitFor();
   assert.match(page.url(), /\/console\/my-agents$/);
   const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-  assert.deepEqual(await links.allTextContents(), ['My agents']);
+  assert.deepEqual(await links.allTextContents(), ['My agents', 'Approvals']);
   const row = page.getByRole('row').filter({ hasText: shownName });
   await row.getByText('receiver.test').waitFor();
   await row.getByText('orders:read').waitFor();
@@ -376,7 +376,7 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   await page.keyboard.press('Control+k');
   await page.getByRole('option').first().waitFor();
   const options = await page.getByRole('option').allTextContents();
-  assert.deepEqual(options, ['My agentsPage']);
+  assert.deepEqual(options, ['My agentsPage', 'ApprovalsPage']);
   await page.keyboard.press('Escape');
   await page.goto('/console/agents');
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
@@ -500,9 +500,16 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await page.getByRole('heading', { name: 'There is no way to sign in here' }).waitFor();
 
   // Another person, without a sign-in that begins by itself.
-  asked = { json: question };
+  const authorizationDetails = [
+    { type: 'payment', amount: 120, payee: { name: '<img src=x>\u202E', note: 'n'.repeat(2_000) } },
+  ];
+  asked = { json: { ...question, authorizationDetails } };
   signIn = { json: { ...choice, connections: connections.slice(0, 1) } };
   await open();
+  const action = page.getByRole('table', { name: 'payment' });
+  await action.getByRole('row', { name: 'amount 120' }).waitFor();
+  await action.getByRole('row', { name: 'payee › name <img src=x>␣' }).waitFor();
+  assert.equal(await page.locator('img').count(), 0);
   await page.getByText('an administrator of your organization', { exact: true }).waitFor();
   await page.getByText('The answer goes to a program on this computer').waitFor();
   await page.getByRole('checkbox', { name: '</label><b>Read</b> ␣' }).waitFor();

@@ -62,6 +62,7 @@ function exampleSecrets(): Record<string, string> {
     KAFKA_SASL_PASSWORD: 'password',
     NATS_URL: 'nats://nats.example.com:4222',
     NATS_CA: certificate,
+    SMTP_URL: 'smtps://user:password@mail.example.com',
     CONSOLE_OIDC_CLIENT_SECRET: 'secret',
     STRIPE_SECRET_KEY: 'sk_test',
     STRIPE_WEBHOOK_SECRET: 'whsec_test',

@@ -34,6 +34,8 @@ export interface Target {
   readonly personCookie: string;
   /** What the person has consented to before. */
   readonly consentId: string;
+  /** A request of that agent that waits for the person's decision. */
+  readonly approvalId: string;
   /** An event of that agent. */
   readonly eventId: string;
   /** A federation partner of the instance. */
@@ -242,7 +244,7 @@ const ofReceivingAdmins = (success: string) => ({
 });
 
 /** Every caller with a token, for its own organization or itself. */
-const ofOwnOrganization = (answer: string, operator = answer) =>
+export const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({
     wrongScope: answer,
     otherOrganization: answer,
@@ -284,6 +286,9 @@ export const showsForeign: Readonly<Record<string, string>> = {
   chooseAuthorizationOrganization: 'the holder of a cookie already knows that its request exists',
   listOwnConsents: 'the holder of a cookie already knows that its session exists',
   revokeOwnConsent: 'the holder of a cookie already knows that its session exists',
+  listOwnApprovals: 'the holder of a cookie already knows that its session exists',
+  getOwnApproval: 'the holder of a cookie already knows that its session exists',
+  decideApproval: 'the holder of a cookie already knows that its session exists',
   createCommandLineCode: 'the holder of a cookie already knows that its session exists',
   startConnectionTest: 'the holder of a cookie already knows that its session exists',
   getConnectionTest: 'the holder of a cookie already knows that its session exists',
@@ -325,6 +330,7 @@ export const writesMore: Readonly<Record<string, string>> = {
   decommissionAgent: 'each session of the console that ends with it has its own event',
   revokeCredential: 'each session of the console that ends with it has its own event',
   deleteOrganization: 'each session of the console that ends with it has its own event',
+  decideApproval: 'the delegation has its own event',
   deleteResource: 'each share and grant that ends has its own event',
   putResourceShare: 'both organizations have the event in their logs',
   deleteResourceShare: 'both organizations have the event in their logs',
@@ -346,6 +352,14 @@ export const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
   exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
+  requestApproval: ({ agentId, clientSecret, personId }) => ({
+    method: 'POST',
+    url: `${api}/bc-authorize`,
+    form: {
+      ...{ client_id: agentId, client_secret: clientSecret },
+      ...{ resource: 'http://countersign.test', scope: 'agents:read', login_hint: personId },
+    },
+  }),
   signIn: ({ agentId, clientSecret }) => ({
     method: 'POST',
     url: '/console/api/session',
@@ -444,6 +458,59 @@ export const rows: Readonly<Record<string, Row>> = {
   issueToken: {
     request: () => ({ method: 'POST', url: `${api}/token` }),
     answers: sameForAll('400 unsupported_grant_type'),
+  },
+
+  // The credentials are in the body; the access token is ignored.
+  requestApproval: {
+    request: () => ({ method: 'POST', url: `${api}/bc-authorize`, form: { scope: 'agents:read' } }),
+    answers: sameForAll('401 invalid_client'),
+  },
+  listApprovals: {
+    request: () => ({ method: 'GET', url: `${api}/approvals` }),
+    answers: ofAgents('200', '200'),
+  },
+  getApproval: {
+    request: ({ approvalId }) => ({ method: 'GET', url: `${api}/approvals/${approvalId}` }),
+    answers: { ...ofAgents('200', '404 APPROVAL_NOT_FOUND'), wrongScope: '404 APPROVAL_NOT_FOUND' },
+  },
+  cancelApproval: {
+    request: ({ approvalId }) => ({ method: 'DELETE', url: `${api}/approvals/${approvalId}` }),
+    answers: behindToken({
+      wrongScope: '404 APPROVAL_NOT_FOUND',
+      otherOrganization: '404 APPROVAL_NOT_FOUND',
+      member: '404 APPROVAL_NOT_FOUND',
+      admin: '204',
+      operator: '204',
+      delegated: '404 APPROVAL_NOT_FOUND',
+      delegatedAdmin: '404 APPROVAL_NOT_FOUND',
+      delegatedByOperator: '404 APPROVAL_NOT_FOUND',
+    }),
+  },
+  // The session cookie alone counts; no access token decides.
+  listOwnApprovals: {
+    request: ({ personCookie: cookie }) => ({
+      method: 'GET',
+      url: '/console/api/me/approvals',
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  getOwnApproval: {
+    request: ({ personCookie: cookie, approvalId }) => ({
+      method: 'GET',
+      url: `/console/api/me/approvals/${approvalId}`,
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  decideApproval: {
+    request: ({ personCookie: cookie, approvalId }) => ({
+      method: 'POST',
+      url: `/console/api/me/approvals/${approvalId}`,
+      payload: { decision: 'approve' },
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('200'),
   },
 
   introspectToken: {

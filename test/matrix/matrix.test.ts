@@ -110,6 +110,7 @@ describe('permission matrix of operations and principals', () => {
         requestClientId: randomUUID(),
         personCookie: 'countersign=invented',
         consentId: randomUUID(),
+        approvalId: randomUUID(),
         eventId: t.app.ids.uuidV7(t.clock.now()),
         partnerId: randomUUID(),
         policyId: randomUUID(),

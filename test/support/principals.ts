@@ -295,8 +295,8 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { personId, signInCookie: `countersign-sign-in=${secret}` };
   };
 
-  /** A viewer, who may lend what the agent may read of our own API, has a session, one consent, and a request that waits. */
-  const makeConsent = async (organizationId: string, agentId: string) => {
+  /** A viewer, who may lend what the agent may read of our own API, has a session, one consent, and two requests that wait. */
+  const makeConsent = async (organizationId: string, agentId: string, clientSecret: string) => {
     const { personId } = await makePerson(organizationId, agentId);
     const secret = randomBytes(32).toString('base64url');
     // By SQL: there is no provider here.
@@ -336,7 +336,14 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       [personId],
     );
     const { requestId } = await begin(first.cookie);
-    return { requestId, requestClientId, personCookie: first.cookie, consentId: consent?.chain_id };
+    const asked = await t.form('/api/v1/bc-authorize', {
+      ...{ client_id: agentId, client_secret: clientSecret },
+      ...{ resource: issuer, scope: 'agents:read', login_hint: personId },
+    });
+    return {
+      ...{ requestId, requestClientId, personCookie: first.cookie },
+      ...{ consentId: consent?.chain_id, approvalId: asked.json.approval_id },
+    };
   };
 
   /** The provider's port refuses connections. */
@@ -380,8 +387,8 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return {
       ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
       ...(needs('personId', 'signInCookie') && (await makePerson(organizationId, agentId))),
-      ...(needs('requestId', 'requestClientId', 'personCookie', 'consentId') &&
-        (await makeConsent(organizationId, agentId))),
+      ...(needs('requestId', 'requestClientId', 'personCookie', 'consentId', 'approvalId') &&
+        (await makeConsent(organizationId, agentId, clientSecret))),
       ...(needs('connectionId', 'testerCookie') && (await makeConnection(organizationId))),
       ...(needs('sessionCookie') && (await signIn(agentId, clientSecret))),
       ...(needs('eventId') && (await findEvent(agentId))),

@@ -29,7 +29,6 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
   const statusListeners = new Set<() => void>();
   let source: EventSource | undefined;
   let started = false;
-  let wasOpen = false;
   let live = false;
   let retryMilliseconds = firstRetryMilliseconds;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -71,9 +70,8 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
     source = opened;
     opened.onopen = () => {
       retryMilliseconds = firstRetryMilliseconds;
-      // Something may have changed since the last connection.
-      if (wasOpen) change();
-      wasOpen = true;
+      // The stream starts with the present: something may have changed since the list was read.
+      change();
       setLive(true);
     };
     opened.onerror = () => {
@@ -81,7 +79,6 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
       // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED) return;
       close();
-      wasOpen = true;
       onRefusal();
       retryTimer = setTimeout(open, retryMilliseconds);
       retryMilliseconds = Math.min(longestRetryMilliseconds, retryMilliseconds * 2);
@@ -104,7 +101,6 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
       clearTimeout(pauseTimer);
       pauseTimer = undefined;
       changedInPause = false;
-      wasOpen = false;
       close();
     },
     onStatus(listener) {

@@ -25,21 +25,13 @@ export const useOwnApprovals = (query: OwnApprovalQuery) =>
     placeholderData: keepPreviousData,
   });
 
-interface WaitingOptions {
-  /** False: the session is not that of a person. */
-  readonly enabled: boolean;
-  /** Milliseconds; undefined while the server tells of changes by itself. */
-  readonly refetchInterval: number | undefined;
-}
-
-/** How many wait for the person; undefined while it loads. */
-export const useWaitingCount = ({ enabled, refetchInterval }: WaitingOptions): number | undefined =>
+/** How many wait for the person; undefined while it loads, and in a session without a person. */
+export const useWaitingCount = (isPerson: boolean): number | undefined =>
   useQuery({
     queryKey: [key, 'waiting'],
     queryFn: async ({ signal }) =>
       (await fetchOwnApprovals({ status: 'pending', page: 1, limit: 1 }, signal)).total,
-    enabled,
-    refetchInterval: refetchInterval ?? false,
+    enabled: isPerson,
   }).data;
 
 const lapsedInterval = 5_000;

@@ -9,6 +9,7 @@ import {
   useRef,
   useSyncExternalStore,
 } from 'react';
+import { isActive } from '../api/activity.ts';
 import { createApprovalStream } from '../api/approval-stream.ts';
 import { refreshApprovals, useWaitingCount } from '../api/own-approvals.ts';
 import { useTitleCount } from './document-title.ts';
@@ -39,8 +40,12 @@ export function ApprovalProvider({ children }: { readonly children: ReactNode })
     return () => stream.stop();
   }, [stream, isPerson]);
   const isLive = useSyncExternalStore(stream.onStatus, stream.isLive);
-  const waiting =
-    useWaitingCount({ enabled: isPerson, refetchInterval: isLive ? undefined : pollMilliseconds }) ?? 0;
+  useEffect(() => {
+    if (!isPerson || isLive) return;
+    const timer = setInterval(() => isActive() && void refreshApprovals(client), pollMilliseconds);
+    return () => clearInterval(timer);
+  }, [client, isPerson, isLive]);
+  const waiting = useWaitingCount(isPerson) ?? 0;
   useTitleCount(waiting);
   return <WaitingContext value={waiting}>{children}</WaitingContext>;
 }

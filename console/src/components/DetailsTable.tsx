@@ -21,6 +21,10 @@ export function DetailsTable({ details }: DetailsTableProps) {
               <bdi>{name}</bdi>
               {details.length > 1 && ` (${index + 1} of ${details.length})`}
             </caption>
+            <colgroup>
+              <col className={classes.names} />
+              <col />
+            </colgroup>
             <thead className="visually-hidden">
               <tr>
                 <th scope="col">Field</th>

@@ -9,7 +9,7 @@ export interface DetailField {
   readonly kind: 'text' | 'number' | 'word';
 }
 
-/** One row for each value, whatever it is nested in, in the order of the object. */
+/** One row for each value, whatever it is nested in. Plain values are before nested ones: their order in an object has no meaning. */
 export function fieldsOf(value: unknown, path: readonly string[] = []): readonly DetailField[] {
   if (typeof value === 'string') return [{ path, value, kind: value === '' ? 'word' : 'text' }];
   if (typeof value === 'number') return [{ path, value: String(value), kind: 'number' }];
@@ -17,11 +17,13 @@ export function fieldsOf(value: unknown, path: readonly string[] = []): readonly
   if (typeof value !== 'object' || value === null) return [{ path, value: 'nothing', kind: 'word' }];
   const entries: readonly [string, unknown][] = Array.isArray(value)
     ? value.map((one, index) => [String(index + 1), one])
-    : Object.entries(value);
+    : Object.entries(value).toSorted(([, a], [, b]) => Number(isNested(a)) - Number(isNested(b)));
   if (entries.length === 0)
     return [{ path, value: Array.isArray(value) ? 'empty list' : 'empty', kind: 'word' }];
   return entries.flatMap(([name, one]) => fieldsOf(one, [...path, name]));
 }
+
+const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Fills space without ink, but is no control character. */
 const blanks = /[\u115f\u1160\u2800\u3164\uffa0]/gu;

@@ -30,6 +30,8 @@ export type ApprovalPolicy = { maxAccessSeconds?: number | undefined; selfApprov
 
 export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
 
+export type ApprovalsByAgent = { tenantId: string; days: number; data: { agentId: string; pending: number; approved: number; denied: number; expired: number; canceled: number }[]; total: number; page: number; limit: number };
+
 export type AuditAnchor = { number: number; time: string; signed: string };
 
 export type AuditChain = { organizationId: string; size: number; startsAfter: number; anchor: AuditAnchor | null; inconsistentLinks: boolean; links: AuditLink[]; checkpoints: AuditChainCheckpoint[] };
@@ -72,7 +74,7 @@ export type ClientPolicy = { mode: "any" | "domains" | "approval" | "off"; domai
 
 export type ClientPolicyChange = { mode: "any" | "domains" | "approval" | "off"; domains?: string[] | undefined };
 
-export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
+export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; approvals: ReportedApprovals; from_cache: boolean };
 
 export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; createdAt: string; updatedAt: string };
 
@@ -200,7 +202,9 @@ export type OrganizationPage = { data: Organization[]; total: number; page: numb
 
 export type OutsideTokenExchange = { grant_type?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; actor_token?: string | undefined; client_id?: string | undefined; scope?: string | undefined; resource?: string | undefined; audience?: string | undefined };
 
-export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; approvals: OverviewApprovals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+
+export type OverviewApprovals = { waiting: number; medianDecisionSeconds: number | null };
 
 export type OverviewAudit = { intact: boolean; checkedAt: string | null };
 
@@ -241,6 +245,8 @@ export type PublicJwk = { kty: "RSA" | "EC" | "OKP"; kid?: string | undefined; u
 export type ReceivedShare = { resourceId: string; identifier: string; name: string; verified: boolean; ownerId: string; ownerName: string; ownerSlug: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string };
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
+
+export type ReportedApprovals = { since: string; pending: number; approved: number; denied: number; expired: number; canceled: number; data: (({ approvalId: string; agentId: string; resource: string; scopes: string[]; status: "pending" | "approved" | "denied" | "expired" | "canceled"; decidedBy: string | null; createdAt: string; decidedAt: string | null })[]) | null };
 
 export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; authorizationDetailTypes: AuthorizationDetailType[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
@@ -368,6 +374,7 @@ export interface Operations {
   getAgentCard: { params: { agentId: string }; query: { format?: "a2a" | "oasf" | "badge" | undefined }; body: undefined; response: AgentCard | A2aAgentCard | OasfRecord | AgentBadge };
   getAgentKeys: { params: { agentId: string }; query: {  }; body: undefined; response: KeySet };
   getApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: Approval };
+  getApprovalAnalytics: { params: {  }; query: { days?: number | undefined; page?: number | undefined; limit?: number | undefined }; body: undefined; response: ApprovalsByAgent };
   getApprovalPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ApprovalPolicy };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
@@ -528,6 +535,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getAgentCard: { method: 'GET', path: '/api/v1/agents/{agentId}/did/card' },
   getAgentKeys: { method: 'GET', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:read"] },
   getApproval: { method: 'GET', path: '/api/v1/approvals/{approvalId}', scopes: [] },
+  getApprovalAnalytics: { method: 'GET', path: '/api/v1/analytics/approvals', scopes: [] },
   getApprovalPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },

@@ -1,6 +1,6 @@
 /**
- * Analytics: tokens of an organization's agents over time. A read model: it owns no table and reads `token_hours` and `token_months`,
- * which the usage feature writes. So the cost of a response does not grow with the number of tokens.
+ * Analytics: tokens and approvals of an organization's agents over time. A read model: it owns no table and reads `token_hours` and
+ * `token_months`, which the usage feature writes, and `approvals`. So the cost of a response does not grow with the number of tokens.
  */
 
 import type { Clock } from '../../kernel/clock.ts';
@@ -8,6 +8,7 @@ import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { open, type RouteEntry } from '../../kernel/http/route.ts';
 import type { Usage } from '../usage/feature.ts';
+import { approvalAnalyticsRoutes } from './approvals-slice.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
 
@@ -20,7 +21,7 @@ export interface AnalyticsDeps {
 }
 
 export function createAnalytics(deps: AnalyticsDeps) {
-  const routes = analyticsRoutes(createAnalyticsService(deps));
+  const routes = [...analyticsRoutes(createAnalyticsService(deps)), ...approvalAnalyticsRoutes(deps)];
   return { routes: deps.enabled ? routes : routes.map(switchedOff) };
 }
 

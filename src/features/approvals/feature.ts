@@ -12,6 +12,7 @@ import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
 import type { Consents } from '../delegation/consents.ts';
+import type { EventStreamService } from '../events/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 import type { readAuthorizationDetails } from '../resources/detail-types.ts';
@@ -22,6 +23,7 @@ import { createDecisions } from './decisions.ts';
 import { createCancelWithAgent } from './listener.ts';
 import { createExpiryLoop, createPurgeLoop } from './loops.ts';
 import type { createApprovalNotifications } from './notifications.ts';
+import { ownApprovalEventRoutes } from './own-events-slice.ts';
 import { approvalRoutes } from './routes.ts';
 import { createApprovalService } from './service.ts';
 
@@ -42,6 +44,7 @@ export interface ApprovalDeps
   isAdmin(caller: Caller): Promise<boolean>;
   readonly organizationFor: OrganizationService['get'];
   readonly lockOrganization: OrganizationService['lockOrganization'];
+  readonly openStream: EventStreamService['openPersonal'];
   readonly notifications: ReturnType<typeof createApprovalNotifications>;
 }
 
@@ -55,6 +58,7 @@ export function createApprovals(deps: ApprovalDeps) {
         deps.issuer,
       ),
       ...approvalPolicyRoutes(deps),
+      ...ownApprovalEventRoutes(deps),
     ],
     loops: [createExpiryLoop(deps), createPurgeLoop(deps), ...deps.notifications.loops],
     grant: createCibaGrant(deps),

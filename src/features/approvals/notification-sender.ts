@@ -31,8 +31,11 @@ export const retryDelays: readonly number[] = [
   10 * minute,
 ];
 
-const maxSends = 20;
-const maxSendsPerOrganization = 5;
+/** In one process. Mail servers allow few connections of one client. */
+const concurrency = {
+  ping: { total: 20, perOrganization: 5 },
+  mail: { total: 4, perOrganization: 2 },
+} as const;
 /** Longer than any send, with time to write the result. */
 const leaseMs = 60 * second;
 /** Shutdown waits this long for sends. The others are sent again when their leases expire. */
@@ -54,6 +57,7 @@ export function createNotificationSender(
   /** Takes less time than a lease. Throws only on a defect of ours. */
   send: (job: NotificationJob) => Promise<SendResult>,
 ): NotificationSender {
+  const { total: maxSends, perOrganization } = concurrency[kind];
   const inFlight = new Map<Promise<void>, NotificationJob>();
   let wake = () => {};
   const isoAfter = (milliseconds: number) => new Date(clock.now() + milliseconds).toISOString();
@@ -95,7 +99,7 @@ export function createNotificationSender(
 
   const busyOrganizations = (): string[] => {
     const counts = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId);
-    return [...counts].flatMap(([id, jobs]) => (jobs.length >= maxSendsPerOrganization ? [id] : []));
+    return [...counts].flatMap(([id, jobs]) => (jobs.length >= perOrganization ? [id] : []));
   };
 
   const round = async (): Promise<number> => {
@@ -106,7 +110,7 @@ export function createNotificationSender(
       now: isoAfter(0),
       leaseExpiresAt: isoAfter(leaseMs),
       capacity,
-      perOrganization: maxSendsPerOrganization,
+      perOrganization,
       except: busyOrganizations(),
     });
     for (const job of jobs) start(job);

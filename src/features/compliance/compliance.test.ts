@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { exportJWK } from 'jose';
 import { execute, newAgent, startApp, type TestApp } from '../../../test/support/harness.ts';
 import { createMatrixFixture } from '../../../test/support/principals.ts';
 import { until } from '../../../test/support/programs.ts';
+import { insertApprovalRow } from '../../../test/support/scenarios/approval-rows.ts';
 import { auditLinks } from '../../../test/support/scenarios/audit-log.ts';
 
 const api = '/api/v1/compliance';
@@ -62,6 +63,7 @@ describe('GET /compliance/controls', () => {
       'CC6.2': 'pass',
       'CC6.3': 'pass',
       'CC6.3-SCOPES': 'pass',
+      'CC6.3-APPROVALS': 'pass',
       'CC6.6': 'pass',
       'CC6.7': 'pass',
       'CC7.1': 'pass',
@@ -149,7 +151,7 @@ describe('GET /compliance/report', () => {
     const first = await report(token);
     assert.equal(first.status, 200, first.text);
     assert.equal(first.headers['x-cache'], 'MISS');
-    const { generatedAt, ...rest } = first.json;
+    const { generatedAt, approvals, ...rest } = first.json;
     assert.deepEqual(rest, {
       tenantId: organizationId,
       agntcyConformance: true,
@@ -168,6 +170,53 @@ describe('GET /compliance/report', () => {
     assert.equal(third.headers['x-cache'], 'MISS');
     assert.ok(third.json.generatedAt > generatedAt);
     assert.equal(await counted(), before + 2);
+  });
+
+  it('200 with the approvals of 90 days by outcome, and their list for those who may read the audit log', async () => {
+    const { token, organizationId, agentId } = await makeHome(1);
+    const now = t.clock.now();
+    const day = 86_400_000;
+    const row = { organizationId, agentId, createdAt: now - 1_000 };
+    const person = randomUUID();
+    const approved = await insertApprovalRow(t.sql, {
+      ...{ ...row, status: 'approved', decidedBy: person },
+      ...{ createdAt: now - 2_000, decidedAt: now - 1_000 },
+    });
+    await insertApprovalRow(t.sql, { ...row, status: 'pending' });
+    const lapsed = { ...row, createdAt: now - 2 * day, expiresAt: now - day };
+    await insertApprovalRow(t.sql, { ...lapsed, status: 'pending' });
+    await insertApprovalRow(t.sql, { ...lapsed, status: 'expired' });
+    await insertApprovalRow(t.sql, { ...row, status: 'denied', createdAt: now - 91 * day });
+    const { approvals } = (await report(token)).json;
+    const { since, data, ...counts } = approvals;
+    assert.deepEqual(counts, { pending: 1, approved: 1, denied: 0, expired: 2, canceled: 0 });
+    assert.ok(Math.abs(Date.parse(since) - (now - 90 * day)) < 60_000);
+    assert.deepEqual(
+      data.map(({ status }: { status: string }) => status),
+      ['pending', 'approved', 'expired', 'expired'],
+    );
+    assert.deepEqual(data[1], {
+      ...{ approvalId: approved, agentId, resource: 'https://orders.example.com', scopes: ['orders:read'] },
+      ...{ status: 'approved', decidedBy: person },
+      createdAt: new Date(now - 2_000).toISOString(),
+      decidedAt: new Date(now - 1_000).toISOString(),
+    });
+    // From the cache, too.
+    const { json } = await report((await agentIn(organizationId, ['agents:read'])).token);
+    assert.equal(json.from_cache, true);
+    assert.deepEqual(json.approvals, { ...approvals, data: null });
+  });
+
+  it('200: an approval without a person fails its control', async () => {
+    const { organizationId, agentId } = await makeHome(0);
+    nextControls();
+    assert.equal(await statusOf('CC6.3-APPROVALS'), 'pass');
+    const createdAt = t.clock.now();
+    const id = await insertApprovalRow(t.sql, { organizationId, agentId, status: 'approved', createdAt });
+    nextControls();
+    assert.equal(await statusOf('CC6.3-APPROVALS'), 'fail');
+    await t.sql('delete from approvals where approval_id = $1', [id]);
+    nextControls();
   });
 
   it('200: concurrent requests share one report, per organization', async () => {

@@ -31,6 +31,17 @@ export const endsAccessWithAgents = (db: Queryable): Promise<boolean> =>
 export const hasFewWritingAgents = async (db: Queryable): Promise<boolean> =>
   areFew(await countWritingAgents(db, undefined));
 
+/** Each has the people who gave it; the last of them has decided it. */
+export const hasPeopleBehindApprovals = (db: Queryable): Promise<boolean> =>
+  check(
+    db,
+    'approvalsByPeople',
+    sql`select not exists (
+          select from (select decided_by, approvals from approvals where status = 'approved' limit 10000) a
+          where decided_by is null or not approvals @> jsonb_build_array(jsonb_build_object('personId', decided_by))
+        ) as holds`,
+  );
+
 /** For our database role: it lacks the privilege, or an enabled trigger refuses; for each table and each partition. */
 export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>
   check(

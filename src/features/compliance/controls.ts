@@ -11,6 +11,7 @@ import {
   endsAccessWithAgents,
   hasDroppedAuditBefore,
   hasFewWritingAgents,
+  hasPeopleBehindApprovals,
   holdsHashesOnly,
   refusesAuditChanges,
 } from './controls-store.ts';
@@ -51,6 +52,11 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
       id: 'CC6.3-SCOPES',
       name: `At most ${writingAgentLimits.few} agents, or ${writingAgentLimits.share * 100} % of them, hold writing scopes of this API`,
       holds: () => hasFewWritingAgents(db),
+    },
+    {
+      id: 'CC6.3-APPROVALS',
+      name: 'Every approval of an action was given by a person',
+      holds: () => hasPeopleBehindApprovals(db),
     },
     {
       id: 'CC6.6',

@@ -1,6 +1,6 @@
 /**
  * Compliance: SOC 2 controls of this instance, and the report and agent cards of one organization. Owns `badge_checks`: the agents whose
- * badges were issued and verified. Otherwise a read model that spans tables: it reads `agents` and `agent_counts`, samples
+ * badges were issued and verified. Otherwise a read model that spans tables: it reads `agents`, `agent_counts` and `approvals`, samples
  * `credentials`, and reads PostgreSQL's catalog and settings. It writes no other table.
  */
 

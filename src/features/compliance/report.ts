@@ -3,11 +3,12 @@ import { isoTime } from '../../kernel/clock.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import type { ComplianceDeps } from './feature.ts';
 import type { ComplianceReport } from './schema.ts';
-import { countWritingAgents } from './store.ts';
+import { countWritingAgents, readApprovals } from './store.ts';
 import type { Verification } from './verification.ts';
 
 export interface Reports {
-  of(organizationId: string): Promise<ComplianceReport>;
+  /** With the list of approvals only for those who may read it. */
+  of(organizationId: string, reader: { mayListApprovals: boolean }): Promise<ComplianceReport>;
 }
 
 type Report = Omit<ComplianceReport, 'from_cache'>;
@@ -17,8 +18,11 @@ const verificationTimeoutMs = 3_000;
 /** Repeats for agents that were registered during the verification. */
 const maxAttempts = 3;
 
+const { days, maxListed } = limits.complianceApprovals;
+const dayMs = 86_400_000;
+
 /** The number is the version of the cached format. */
-const keyOf = (organizationId: string) => `compliance:2:report:${organizationId}`;
+const keyOf = (organizationId: string) => `compliance:3:report:${organizationId}`;
 
 export function createReports(deps: ComplianceDeps, verification: Verification): Reports {
   const { db, kv, clock, metrics, audit } = deps;
@@ -38,6 +42,13 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
   const generate = async (organizationId: string): Promise<Report> => {
     const { active, verified, conforming, done } = await verifyAgents(organizationId);
     const { holders, agents } = await countWritingAgents(db, organizationId);
+    const now = clock.now();
+    const since = new Date(now - days * dayMs).toISOString();
+    const approvals = await readApprovals(db, organizationId, {
+      since,
+      now: new Date(now).toISOString(),
+      maxListed,
+    });
     const report: Report = {
       tenantId: organizationId,
       generatedAt: isoTime(clock),
@@ -46,6 +57,7 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
       writingAgentCount: holders,
       verifiedAgentCount: verified,
       auditChainIntegrity: await audit.of(organizationId),
+      approvals: { since, ...approvals },
     };
     metrics.count('service_compliance_reports_generated_total', {});
     // An incomplete report is not cached.
@@ -60,14 +72,18 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
       await kv.set(keyOf(report.tenantId), JSON.stringify(report), { ttlMs });
     });
 
+  const shownTo = ({ approvals, ...report }: Report, mayListApprovals: boolean): Report =>
+    mayListApprovals ? { ...report, approvals } : { ...report, approvals: { ...approvals, data: null } };
+
   return {
-    async of(organizationId) {
+    async of(organizationId, { mayListApprovals }) {
       const cached = readReport(await withKvFallback(null, () => kv.get(keyOf(organizationId))));
-      if (cached?.tenantId === organizationId) return { ...cached, from_cache: true };
+      if (cached?.tenantId === organizationId)
+        return { ...shownTo(cached, mayListApprovals), from_cache: true };
       const report = inFlight.get(organizationId) ?? generate(organizationId);
       inFlight.set(organizationId, report);
       try {
-        return { ...(await report), from_cache: false };
+        return { ...shownTo(await report, mayListApprovals), from_cache: false };
       } finally {
         inFlight.delete(organizationId);
       }

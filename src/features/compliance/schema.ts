@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
-import { literals, Timestamp } from '../../contract/shapes.ts';
+import { limits } from '../../contract/limits.ts';
+import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const Control = Type.Object(
   {
@@ -14,6 +15,39 @@ export const Control = Type.Object(
 export type Control = Static<typeof Control>;
 
 export const Controls = Type.Object({ controls: Type.Array(Control) }, { title: 'Soc2Controls' });
+
+const outcomes = ['pending', 'approved', 'denied', 'expired', 'canceled'] as const;
+const { days, maxListed } = limits.complianceApprovals;
+
+const ReportedApprovals = Type.Object(
+  {
+    since: Timestamp,
+    pending: Type.Integer(),
+    approved: Type.Integer(),
+    denied: Type.Integer(),
+    expired: Type.Integer(),
+    canceled: Type.Integer(),
+    data: Nullable(
+      Type.Array(
+        Type.Object({
+          approvalId: Uuid,
+          agentId: Uuid,
+          resource: Type.String({ examples: ['https://orders.example.com'] }),
+          scopes: Type.Array(Type.String()),
+          status: literals(outcomes),
+          decidedBy: Nullable(Uuid),
+          createdAt: Timestamp,
+          decidedAt: Nullable(Timestamp),
+        }),
+        { description: `the newest first, at most ${maxListed}; null without the scope audit:read` },
+      ),
+    ),
+  },
+  {
+    title: 'ReportedApprovals',
+    description: `requests for the approval of people, of the last ${days} days, by their outcome`,
+  },
+);
 
 export const ComplianceReport = Type.Object(
   {
@@ -29,6 +63,7 @@ export const ComplianceReport = Type.Object(
         "active agents whose DID document resolves and whose badge verifies with the instance's key; owner, capabilities and the organization's name are not checked",
     }),
     auditChainIntegrity: Type.Boolean(),
+    approvals: ReportedApprovals,
     from_cache: Type.Boolean(),
   },
   { title: 'ComplianceReport' },

@@ -1,7 +1,8 @@
 import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { holdsWritingScope } from '../../kernel/data/writing-scopes.ts';
+import type { ComplianceReport } from './schema.ts';
 
 const cardColumns = sql`
   a.agent_id as "agentId", a.email, a.agent_type as "agentType", a.version, a.capabilities, a.owner,
@@ -104,6 +105,34 @@ export const countChecked = (db: Queryable, organizationId: string, keyId: strin
         left join badge_checks c on c.agent_id = a.agent_id and c.key_id = ${keyId} and c.facts = ${digest}
         where a.organization_id = ${organizationId} and a.status = 'active'`,
   );
+
+/** Requests for approval since then: how many had each outcome, and the newest ones. A request that has lapsed counts as expired. */
+export const readApprovals = (
+  db: Queryable,
+  organizationId: string,
+  { since, now, maxListed }: { since: string; now: string; maxListed: number },
+): Promise<Omit<ComplianceReport['approvals'], 'since'>> => {
+  const status = sql`case when status = 'pending' and expires_at <= ${now} then 'expired' else status end`;
+  const within = sql`organization_id = ${organizationId} and created_at >= ${since}`;
+  return db.one(
+    'compliance.approvals',
+    sql`select count(*) filter (where status = 'pending') as pending, count(*) filter (where status = 'approved') as approved,
+               count(*) filter (where status = 'denied') as denied, count(*) filter (where status = 'expired') as expired,
+               count(*) filter (where status = 'canceled') as canceled,
+               coalesce((
+                 select json_agg(newest) from (
+                   select approval_id as "approvalId", agent_id as "agentId", audience as resource, scopes, ${status} as status,
+                          decided_by as "decidedBy", ${wireTime(sql`created_at`)} as "createdAt",
+                          ${wireTime(sql`decided_at`)} as "decidedAt"
+                   from approvals where ${within} order by created_at desc, approval_id desc limit ${maxListed}
+                 ) newest), '[]') as data
+        from (select ${status} as status from approvals where ${within}) counted`,
+  );
+};
+
+/** Inside JSON, where the driver does not convert it. */
+const wireTime = (column: Sql): Sql =>
+  sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Agents that hold writing scopes of our API, and all agents: of one organization, or of the instance. */
 export function countWritingAgents(

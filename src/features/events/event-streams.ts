@@ -7,6 +7,7 @@
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { AccessCheck } from '../../kernel/http/route.ts';
 import type { FeedPosition } from '../audit/log/feed.ts';
+import type { AuditEvent } from '../audit/schema.ts';
 import type { EventStreamDeps } from './feature.ts';
 import { endText, heartbeatText, type Message, messageOf, openingText, positionId } from './messages.ts';
 
@@ -16,6 +17,11 @@ export interface Subscription {
   /** The end of the organization's events; `start` is not after it. */
   readonly end: FeedPosition;
   matches(action: string): boolean;
+  /**
+   * The text instead of the event's own, for readers who may not read the audit log: empty when the event is not for them. Such a
+   * stream has no ids, since they would tell how much the organization does; it always starts now.
+   */
+  textFor?(event: AuditEvent): Promise<string>;
   /** Aborted when the response has ended. */
   readonly ended: AbortSignal;
   recheckAccess(): Promise<AccessCheck>;
@@ -129,8 +135,7 @@ export function createEventStreams({ feed, log, metrics }: EventStreamDeps): Eve
   };
 
   async function* textOf(stream: Stream): AsyncGenerator<string> {
-    const { organizationId } = stream;
-    yield openingText(positionId(organizationId, stream.position.sequence));
+    yield openingText(idOf(stream));
     while (stream.endReason === undefined) {
       if (stream.heartbeatDue) {
         yield takeHeartbeat(stream);
@@ -138,9 +143,9 @@ export function createEventStreams({ feed, log, metrics }: EventStreamDeps): Eve
       }
       const messages = await messagesAfter(stream);
       if (messages.length === 0) await untilWoken(stream);
-      else if (await isAllowed(stream)) {
-        const chunk = takeChunk(stream, messages);
-        if (chunk !== '') yield chunk;
+      else {
+        const chunk = await takeChunk(stream, messages);
+        if (chunk !== '' && (await isAllowed(stream))) yield chunk;
       }
     }
     yield endText(stream.endReason);
@@ -201,21 +206,25 @@ function publish(organization: Organization, messages: readonly Message[]): void
 }
 
 /** Moves the position over the messages until the chunk is long enough. Empty when the stream wants none of them. */
-function takeChunk(stream: Stream, messages: readonly Message[]): string {
+async function takeChunk(stream: Stream, messages: readonly Message[]): Promise<string> {
   let chunk = '';
-  for (const { sequence, day, action, text } of messages) {
+  for (const { sequence, day, event, text } of messages) {
     stream.position = { sequence, day };
-    if (action === undefined || !stream.matches(action)) continue;
-    chunk += text;
+    if (event === undefined || !stream.matches(event.action)) continue;
+    chunk += stream.textFor ? await stream.textFor(event) : text;
     stream.sentSequence = sequence;
     if (chunk.length >= chunkLength) break;
   }
   return chunk;
 }
 
+/** Undefined for a stream without ids. */
+const idOf = ({ organizationId, position, textFor }: Stream): string | undefined =>
+  textFor ? undefined : positionId(organizationId, position.sequence);
+
 function takeHeartbeat(stream: Stream): string {
   const { sequence } = stream.position;
-  const id = sequence === stream.sentSequence ? undefined : positionId(stream.organizationId, sequence);
+  const id = sequence === stream.sentSequence ? undefined : idOf(stream);
   stream.heartbeatDue = false;
   stream.sentSequence = sequence;
   return heartbeatText(id);

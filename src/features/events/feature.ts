@@ -1,6 +1,6 @@
 /**
  * Events: GET /events, the audit events of the caller's organization as server-sent events while they happen. It owns the open
- * streams of this process and nothing in the database: the audit feature gives the events in the order of their links. Kafka and
+ * streams of this process, also those of people that other features filter, and nothing in the database: the audit feature gives the events in the order of their links. Kafka and
  * NATS belong to the feature `streams`.
  */
 
@@ -20,8 +20,10 @@ export interface EventStreamDeps {
 
 export function createEventStream(deps: EventStreamDeps) {
   const streams = createEventStreams(deps);
+  const service = createEventStreamService(deps, streams);
   return {
-    routes: eventRoutes(createEventStreamService(deps, streams)),
+    routes: eventRoutes(service),
+    openPersonal: service.openPersonal,
     loops: [createPollLoop(streams), createAccessLoop(streams)],
   };
 }

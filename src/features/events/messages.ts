@@ -1,9 +1,12 @@
 /** The text of server-sent events (WHATWG HTML, section 9.2), and the positions in their `id`. */
+
 import type { FeedEntry, FeedPosition } from '../audit/log/feed.ts';
+import type { AuditEvent } from '../audit/schema.ts';
 
 /** An entry with its text, which all streams of the organization share. */
 export interface Message extends FeedPosition {
-  readonly action: string | undefined;
+  /** Undefined past retention. */
+  readonly event: AuditEvent | undefined;
   /** Empty past retention. */
   readonly text: string;
 }
@@ -24,14 +27,15 @@ export function parsePositionId(organizationId: string, id: string): number | un
 export const messageOf = ({ organizationId, sequence, day, event }: FeedEntry): Message => ({
   sequence,
   day,
-  action: event?.action,
+  event,
   text: event
     ? `id: ${positionId(organizationId, sequence)}\nevent: ${event.action}\ndata: ${JSON.stringify(event)}\n\n`
     : '',
 });
 
 /** The id alone makes no event: it is the position to resume from when the connection ends before the first event. */
-export const openingText = (id: string): string => `retry: ${retryMs}\nid: ${id}\n\n`;
+export const openingText = (id: string | undefined): string =>
+  id === undefined ? `retry: ${retryMs}\n\n` : `retry: ${retryMs}\nid: ${id}\n\n`;
 
 /** With an id when the stream has passed events that it does not send. */
 export const heartbeatText = (id: string | undefined): string =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { execute, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { insertApprovalRow } from '../../../test/support/scenarios/approval-rows.ts';
 import { createTenant, requestToken, type Tenant } from '../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true' });
@@ -184,6 +185,31 @@ describe('GET /overview', () => {
     assert.deepEqual([some.data.length, some.total], [100, 101]);
     await insert(1_000);
     assert.equal((await get(tenant.token)).json.expiringCredentials.total, 1_000);
+  });
+
+  it('200 with the approvals that wait, and the median time of the decisions of the last 24 hours', async () => {
+    const tenant = await createReader();
+    const now = t.clock.now();
+    const decided = (status: 'approved' | 'denied' | 'expired', agoMs: number, tookMs: number, of = tenant) =>
+      insertApprovalRow(t.sql, {
+        ...{ organizationId: of.organizationId, agentId: of.agentId, status, decidedBy: randomUUID() },
+        ...{ createdAt: now - agoMs - tookMs, decidedAt: now - agoMs },
+      });
+    assert.deepEqual((await get(tenant.token)).json.approvals, { waiting: 0, medianDecisionSeconds: null });
+    await decided('approved', 1_000, 10_000);
+    await decided('denied', 1_000, 20_500);
+    await decided('approved', 23 * 3_600_000, 20 * 3_600_000);
+    // None of these counts: too old, not decided by a person, of another organization.
+    await decided('approved', 25 * 3_600_000, 1_000);
+    await decided('expired', 1_000, 1_000);
+    await decided('denied', 1_000, 1_000, await createReader());
+    const { organizationId, agentId } = tenant;
+    const pending = { organizationId, agentId, status: 'pending' as const };
+    await insertApprovalRow(t.sql, { ...pending, createdAt: now - 1_000 });
+    await insertApprovalRow(t.sql, { ...pending, createdAt: now - 1_000, expiresAt: now - 1 });
+    assert.deepEqual((await get(tenant.token)).json.approvals, { waiting: 1, medianDecisionSeconds: 20.5 });
+    const without = await t.token('agents:read', tenant);
+    assert.equal((await get(without)).json.approvals, null);
   });
 
   it('200 with the webhooks that fail, the most recent failure first', async () => {

@@ -7,7 +7,7 @@ export const overviewRoutes = (overview: OverviewService): RouteEntry[] => [
     id: 'getOverview',
     summary: 'The state of your organization: tokens, refusals, and things that need attention',
     description:
-      'Parts that need another scope than agents:read are null for a caller without that scope: `tokens`, `refusals` and `audit` need audit:read, and `failingDeliveries` needs webhooks:read.',
+      'Parts that need another scope than agents:read are null for a caller without that scope: `tokens`, `refusals`, `approvals` and `audit` need audit:read, and `failingDeliveries` needs webhooks:read.',
     tag: 'Overview',
     method: 'GET',
     url: '/overview',

@@ -160,12 +160,26 @@ const FirstSteps = Type.Object(
   { title: 'OverviewFirstSteps', description: 'for a guide to a new organization' },
 );
 
+const Approvals = Type.Object(
+  {
+    waiting: Type.Integer({ description: 'requests for approval that wait for a decision', examples: [2] }),
+    medianDecisionSeconds: Nullable(
+      Type.Number({
+        description: `from the request to the decision of a person, over the decisions of the last ${refusalHours} hours; null when there was none`,
+        examples: [95.5],
+      }),
+    ),
+  },
+  { title: 'OverviewApprovals' },
+);
+
 export const Overview = Type.Object(
   {
     organizationId: Uuid,
     generatedAt: Timestamp,
     tokens: Nullable(TokenMinutes),
     refusals: Nullable(Refusals),
+    approvals: Nullable(Approvals),
     expiringCredentials: ExpiringCredentials,
     writingAgents: WritingAgents,
     failingDeliveries: Nullable(

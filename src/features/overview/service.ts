@@ -9,6 +9,7 @@ import {
   findFailingWebhooks,
   findFirstSteps,
   findWritingAgents,
+  readApprovals,
   readRecentEvents,
 } from './store.ts';
 
@@ -48,6 +49,11 @@ export function createOverviewService({
     return {
       tokens: tokensOf(events, firstMinute),
       refusals: refusalsOf(events, isoOf(since)),
+      approvals: await readApprovals(db, organizationId, {
+        since: isoOf(since),
+        now: isoOf(now),
+        limit: maxEvents,
+      }),
     };
   };
 
@@ -59,7 +65,9 @@ export function createOverviewService({
       const { exists, ...firstSteps } = await findFirstSteps(db, organizationId, caller.agentId);
       if (!exists) fail('ORG_NOT_FOUND');
       const maySeeAudit = caller.scopes.has('audit:read');
-      const figures = maySeeAudit ? await readFigures(organizationId, now) : { tokens: null, refusals: null };
+      const figures = maySeeAudit
+        ? await readFigures(organizationId, now)
+        : { tokens: null, refusals: null, approvals: null };
       const expiring = await findExpiring(db, organizationId, {
         from: isoOf(now),
         to: isoOf(now + expiryDays * 24 * hourMs),

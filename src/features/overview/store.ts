@@ -45,6 +45,28 @@ export async function readRecentEvents(
   return { ...rest, minutes, reasons };
 }
 
+/**
+ * The requests that wait, and the median of the seconds that people took for the decisions since then. A request lapses after a day, so
+ * older ones have no decision in the period.
+ */
+export const readApprovals = (
+  db: Queryable,
+  organizationId: string,
+  { since, now, limit }: { since: string; now: string; limit: number },
+): Promise<NonNullable<Overview['approvals']>> =>
+  db.one(
+    'overview.approvals',
+    sql`with newest as (
+          select status, created_at, decided_at, expires_at from approvals
+          where organization_id = ${organizationId} and created_at > ${since}::timestamptz - interval '1 day'
+          order by created_at desc limit ${limit}
+        )
+        select count(*) filter (where status = 'pending' and expires_at > ${now}) as waiting,
+               percentile_cont(0.5) within group (order by extract(epoch from decided_at - created_at)::float8)
+                 filter (where status in ('approved', 'denied') and decided_at >= ${since}) as "medianDecisionSeconds"
+        from newest`,
+  );
+
 type ExpiringCredential = Overview['expiringCredentials']['data'][number] & { readonly total: number };
 
 /** The first `limit`, each with the number of all of them up to `maxCount`. */

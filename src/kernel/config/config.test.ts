@@ -148,6 +148,7 @@ describe('configuration', () => {
       NATS_URL: 'nats://hidden@nats.example',
       DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
       KAFKA_SASL_PASSWORD: 'hidden',
+      SMTP_URL: 'smtps://me:hidden@mail.example',
       CONSOLE_OIDC_CLIENT_SECRET: 'hidden',
       STRIPE_SECRET_KEY: 'hidden',
       STRIPE_WEBHOOK_SECRET: 'hidden',
@@ -158,6 +159,7 @@ describe('configuration', () => {
         STRIPE_PRICE_ENTERPRISE: 'b',
         CONSOLE_OIDC_ISSUER: 'https://login.example.com',
         CONSOLE_OIDC_CLIENT_ID: 'c',
+        MAIL_FROM: 'a@example.com',
       },
     };
     const files = Object.entries(secrets).map(([name, value]) => {
@@ -354,6 +356,27 @@ describe('configuration', () => {
     const odd = problemsWith({ ...all, STRIPE_SECRET_KEY: 'sk_hidden\nx', STRIPE_PRICE_PRO: 'price_2' });
     assert.deepEqual(odd.length, 2);
     assert.ok(!odd.join().includes('hidden'));
+  });
+  it('needs the mail server and the sender together; the sender is one address', () => {
+    const SMTP_URL = 'smtp://me:hidden@mail.example';
+    assert.match(problemsWith({ SMTP_URL }).join(), /^MAIL_FROM is missing: mails need both/);
+    assert.match(problemsWith({ MAIL_FROM: 'a@example.com' }).join(), /^SMTP_URL is missing/);
+    for (const MAIL_FROM of [
+      'a@example.com',
+      'Countersign <a@example.com>',
+      'Équipe 1 <a+b@mail.example.com>',
+    ])
+      assert.deepEqual(problemsWith({ SMTP_URL, MAIL_FROM }), [], MAIL_FROM);
+    const bad = [
+      ...['a', 'a@', '@example.com', 'a@example.com, b@example.com', '<a@example.com', 'A <a@example.com> x'],
+      ...[
+        'A\r\nBcc: b@example.com <a@example.com>',
+        '"A" <a@example.com>',
+        'a@example.com\nBcc: b@example.com',
+      ],
+    ];
+    for (const MAIL_FROM of bad)
+      assert.match(problemsWith({ SMTP_URL, MAIL_FROM }).join(), /^MAIL_FROM must be one e-mail/, MAIL_FROM);
   });
   it('needs all variables of the OpenID provider or none; https, or http on this machine', () => {
     const all = {

@@ -77,7 +77,11 @@ export function loadConfig(env: Environment): Config {
       'BASE_URL is missing: with NODE_ENV=production tokens, DIDs and links need the public address, such as https://id.example.com',
     );
   }
-  problems.push(...missingStripeVariables(env), ...missingProviderVariables(env));
+  problems.push(
+    ...missingStripeVariables(env),
+    ...missingProviderVariables(env),
+    ...missingAmong(env, [variables.smtpUrl, variables.mailFrom], [], 'mails need both variables'),
+  );
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
       'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: a payment would not show its plan',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from './config.ts';
-import { databaseUrlsOf, publicAddressOf, redisAddressOf, shownAddress } from './server-urls.ts';
+import { databaseUrlsOf, publicAddressOf, redisAddressOf, shownAddress, smtpUrl } from './server-urls.ts';
 
 describe('DATABASE_URL', () => {
   it('gives one URL per host, with user, database and parameters', () => {
@@ -128,6 +128,29 @@ describe('REDIS_URL', () => {
   };
   for (const [what, [url, says]] of Object.entries(refused))
     it(`is refused: ${what}`, () => assertRefused(() => redisAddressOf(url), says));
+});
+
+describe('SMTP_URL', () => {
+  it('gives host, port, TLS and credentials', () => {
+    const credentials = { username: 'me@x', password: 'p/w' };
+    assert.deepEqual(smtpUrl('smtp://h'), { host: 'h', port: 587, tls: false });
+    assert.deepEqual(smtpUrl('smtps://h/'), { host: 'h', port: 465, tls: true });
+    const url = 'SMTP://me%40x:p%2Fw@[::1]:25';
+    assert.deepEqual(smtpUrl(url), { host: '::1', port: 25, tls: false, ...credentials });
+  });
+
+  const refused: Record<string, [url: string, says: RegExp]> = {
+    'another scheme': ['http://me:hidden@h', /starts with smtp:\/\/ or smtps:\/\//],
+    'no URL': ['hidden', /starts with smtp/],
+    'two hosts': ['smtp://me:hidden@h1,h2', /several hosts/],
+    'a path': ['smtp://me:hidden@h/x', /path after the host/],
+    'an option of the driver': ['smtp://me:hidden@h?logger=true', /none is allowed/],
+    'a password with a slash': ['smtp://me:hid/den@h', /percent-encoded/],
+    'a user without password': ['smtp://hidden@h', /without a password/],
+    'a bad port': ['smtp://me:hidden@h:0', /its host is not host or host:port/],
+  };
+  for (const [what, [url, says]] of Object.entries(refused))
+    it(`is refused: ${what}`, () => assertRefused(() => smtpUrl(url), says));
 });
 
 it('an address is shown without user, password and parameters', () => {

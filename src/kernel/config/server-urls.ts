@@ -1,5 +1,5 @@
 /**
- * The addresses of PostgreSQL and Redis. They may name several hosts, which `URL` cannot parse. No message repeats a part of the
+ * The addresses of PostgreSQL, Redis and the mail server. The first two may name several hosts, which `URL` cannot parse. No message repeats a part of the
  * value: it may hold a password.
  */
 
@@ -177,6 +177,28 @@ function clusterAddress(parts: UrlParts, tls: boolean): RedisAddress {
     nodes: hostsAndPorts(parts.hosts, 6379),
     ...credentials(parts.userInfo),
   };
+}
+
+/** A mail server. */
+export interface SmtpAddress extends HostAndPort, Credentials {
+  /** TLS from the start. */
+  readonly tls: boolean;
+}
+
+const smtpSchemes = ['smtp', 'smtps'];
+
+export function smtpUrl(value: string): SmtpAddress {
+  const parts = splitUrl(value);
+  if (!parts || !smtpSchemes.includes(parts.scheme)) throw new Error(malformed(value, smtpSchemes));
+  const tls = parts.scheme === 'smtps';
+  const [server, ...others] = hostsAndPorts(parts.hosts, tls ? 465 : 587);
+  if (!server || others.length > 0) throw new Error('lists several hosts: name one');
+  if (!['', '/'].includes(parts.path)) throw new Error(`has a path after the host; ${encodingHint}`);
+  allowParameters(parts, []);
+  const { username, password } = credentials(parts.userInfo);
+  if ((username === undefined) !== (password === undefined))
+    throw new Error(`has a user name without a password, or the other way round; ${encodingHint}`);
+  return { ...server, tls, ...(username && { username }), ...(password && { password }) };
 }
 
 function allowParameters({ parameters }: UrlParts, allowed: readonly string[]): void {

@@ -190,6 +190,17 @@ export function providerName(value: string): string {
   return value;
 }
 
+/** `address` or `Name <address>`. Without line breaks and quotes, so that it stays one header with one address. */
+export function mailSender(value: string): string {
+  if (
+    !/^(?:[^<>"\\,;:@\p{C}]{1,100}<[^\s<>@",;:]{1,64}@[\w.-]{1,189}>|[^\s<>@",;:]{1,64}@[\w.-]{1,189})$/u.test(
+      value,
+    )
+  )
+    throw new Error('must be one e-mail address, as name@example.com or Name <name@example.com>');
+  return value;
+}
+
 /** Checks that there are policies; the engine validates them later. */
 export function policyFolder(value: string): string {
   let files: string[];

@@ -2,7 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
-import { databaseUrl, redisUrl } from './server-urls.ts';
+import { databaseUrl, redisUrl, smtpUrl } from './server-urls.ts';
 import {
   addresses,
   asciiWord,
@@ -12,6 +12,7 @@ import {
   encryptionKeys,
   flag,
   integer,
+  mailSender,
   natsUrls,
   networks,
   oneOf,
@@ -335,6 +336,18 @@ export const variables = {
     env: 'NATS_CA',
     orFile: true,
     description: "the certificate authority of the server's certificate, as PEM text",
+  }),
+
+  ...section('Mail'),
+  smtpUrl: optional(smtpUrl, 'no mails', {
+    env: 'SMTP_URL',
+    orFile: true,
+    description:
+      'the mail server for mails about requests for approval, as smtp://user:password@host:587 (STARTTLS) or smtps://user:password@host:465 (TLS). With a password the connection is always encrypted. Set it together with MAIL_FROM',
+  }),
+  mailFrom: optional(mailSender, 'see SMTP_URL', {
+    env: 'MAIL_FROM',
+    description: 'the sender of mails, as `name@example.com` or `Name <name@example.com>`',
   }),
 
   ...section('Features'),

@@ -190,6 +190,7 @@ export function createGuard(deps: GuardDeps): Guard {
         ? findSession(deps, request, { isUse: false })
         : tokenOf(request));
       if (!identity || !isUsable(identity)) return 'invalidToken';
+      if (access.kind === 'session') return 'allowed';
       return access.kind === 'scope' && identity.scopes.has(access.scope) ? 'allowed' : 'noScope';
     },
 

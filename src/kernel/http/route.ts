@@ -146,7 +146,7 @@ export interface Input<S extends RouteSchema, A extends Access> {
   readonly countAgainst: CountAgainst;
   /** For `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
-  /** For `longLived` responses: whether the token still opens this route. Only with access by scope. */
+  /** For `longLived` responses: whether the token or session still opens this route. Only with access by scope or session. */
   recheckAccess(): Promise<AccessCheck>;
 }
 

@@ -65,6 +65,14 @@ export async function fillConsole(server: ConsoleServer) {
       { name: 'invoices:read', description: 'Read invoices' },
       { name: 'invoices:pay', description: 'Pay an invoice' },
     ],
+    peopleScopes: ['invoices:pay'],
+    authorizationDetailTypes: [
+      {
+        type: 'payment',
+        description: 'One payment.',
+        schema: { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } },
+      },
+    ],
   });
   await send('PUT', `/agents/${first.agentId}/grants/${resource.resourceId}`, { scopes: ['invoices:read'] });
   await send('PUT', `/agents/${second.agentId}/grants/${resource.resourceId}`, {
@@ -145,6 +153,17 @@ export async function fillConsole(server: ConsoleServer) {
     agentId: first.agentId,
   });
 
+  const [approval] = await server.sql<{ approval_id: string }>(
+    `insert into approvals (approval_id, auth_req_hash, organization_id, agent_id, audience, resource_id, scopes, authorization_details,
+                            binding_message, person_id, access_seconds, status, poll_seconds, created_at, expires_at)
+     select gen_random_uuid(), sha256(n::text::bytea), $1, $2, $3, $4, array['invoices:pay'],
+            '[{"type": "payment", "amount": 120, "payee": {"name": "ACME"}}]', 'Pay invoice ' || n, $5, 3600,
+            case n % 2 when 0 then 'denied' else 'pending' end, 5, now() - n * interval '1 second', now() + interval '1 day'
+     from generate_series(1, 25) n
+     returning approval_id`,
+    [organizationId, first.agentId, resource.identifier, resource.resourceId, person.personId],
+  );
+
   const connection = await send('POST', `/organizations/${organizationId}/connections`, {
     name: 'Acme Login',
     issuer: 'https://login.acme.example',
@@ -189,6 +208,7 @@ export async function fillConsole(server: ConsoleServer) {
       activity: `${agent}?tab=activity`,
       APIs: '/apis',
       'API scopes': api,
+      'API actions': `${api}?tab=actions`,
       'API holders': `${api}?tab=holders`,
       'API shares': `${api}?tab=shares`,
       'API verification': `${api}?tab=verify`,
@@ -197,6 +217,8 @@ export async function fillConsole(server: ConsoleServer) {
       trust: '/trust',
       'trust policy': `/trust?selected=${policy.policyId}`,
       partners: '/trust?tab=partners',
+      'approvals of the organization': '/approvals?tab=organization',
+      approval: `/approvals/${approval?.approval_id}`,
       audit: '/audit',
       event: `/audit?selected=${event.eventId}`,
       checkpoints: '/audit?view=checkpoints',
@@ -214,6 +236,7 @@ export async function fillConsole(server: ConsoleServer) {
       connections: '/organization?tab=connections',
       connection: `/organization?tab=connections&selected=${connection.connectionId}`,
       clients: '/organization?tab=clients',
+      'approval policy': '/organization?tab=approvals',
       organizations: '/organizations',
       settings: '/settings',
     },

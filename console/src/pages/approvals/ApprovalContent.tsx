@@ -2,6 +2,7 @@ import { Alert, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Approval } from '../../api/approvals.ts';
 import { DetailsTable } from '../../components/DetailsTable.tsx';
+import { durationText } from '../../components/duration-text.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon, type IconName } from '../../components/Icon.tsx';
 import { PartyName } from '../../components/PartyName.tsx';
@@ -11,7 +12,6 @@ import { Section } from '../../components/Section.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApprovalSentence } from './ApprovalSentence.tsx';
 import classes from './Approvals.module.css';
-import { durationText } from './approval-words.ts';
 
 interface ApprovalContentProps {
   readonly approval: Approval;

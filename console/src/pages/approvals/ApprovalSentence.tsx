@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
 import type { Approval } from '../../api/approvals.ts';
+import { durationText } from '../../components/duration-text.ts';
 import { visibleText } from '../../components/TenantText.tsx';
 import classes from './Approvals.module.css';
-import { durationText, wantedOf } from './approval-words.ts';
+import { wantedOf } from './approval-words.ts';
 
 interface ApprovalSentenceProps {
   readonly approval: Pick<

@@ -1,8 +1,9 @@
 import { Checkbox, Group, Radio, Stack } from '@mantine/core';
 import type { OwnApproval } from '../../api/approvals.ts';
+import { durationText } from '../../components/duration-text.ts';
 import { visibleText } from '../../components/TenantText.tsx';
 import classes from './Approvals.module.css';
-import { type Choice, durationsOf, durationText } from './approval-words.ts';
+import { type Choice, durationsOf } from './approval-words.ts';
 
 interface ChoiceProps {
   readonly approval: OwnApproval;
@@ -58,7 +59,7 @@ function Scopes({ approval, choice, onChange }: ChoiceProps) {
 function Duration({ approval, choice, onChange }: ChoiceProps) {
   return (
     <Radio.Group
-      label="For"
+      label="For how long"
       description="From the moment of the decision."
       value={choice.accessExpiresIn}
       onChange={(accessExpiresIn) => onChange({ ...choice, accessExpiresIn })}

@@ -6,6 +6,7 @@ import { useDecision } from '../../api/own-approvals.ts';
 import { PageLink } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { ConfirmModal } from '../../components/ConfirmModal.tsx';
+import { durationText } from '../../components/duration-text.ts';
 import { RequestId } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { Section } from '../../components/Section.tsx';
@@ -13,7 +14,7 @@ import { visibleText } from '../../components/TenantText.tsx';
 import { ApprovalContent } from './ApprovalContent.tsx';
 import { ApprovalSentence } from './ApprovalSentence.tsx';
 import classes from './Approvals.module.css';
-import { approvalOf, type Choice, chosenOf, durationText, firstChoice } from './approval-words.ts';
+import { approvalOf, type Choice, chosenOf, firstChoice } from './approval-words.ts';
 import { ChoiceFields } from './ChoiceFields.tsx';
 
 /** What a decision met: another person was faster, or the person may not decide this. */

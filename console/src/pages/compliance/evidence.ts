@@ -28,6 +28,9 @@ export const evidence: Readonly<Record<string, Evidence>> = {
   'CC6.3-SCOPES': {
     check: "Counts the agents that hold scopes of this server's own API that change something.",
   },
+  'CC6.3-APPROVALS': {
+    check: 'Reads up to 10,000 approvals: each names the person who decided.',
+  },
   'CC6.6': {
     check: 'Compares RATE_LIMIT_PER_MINUTE with a limit that still has an effect.',
   },

@@ -16,6 +16,9 @@
 {{- if hasKey $secrets "nats-url" -}}
 {{- $rules = append $rules (dict "ports" $egress.nats.ports "to" $egress.nats.to) -}}
 {{- end -}}
+{{- if hasKey $secrets "smtp-url" -}}
+{{- $rules = append $rules (dict "ports" $egress.smtp.ports "to" $egress.smtp.to) -}}
+{{- end -}}
 {{- $https := $egress.https.to -}}
 {{- if and (not $https) (ne (toString $config.WEBHOOK_ALLOW_PRIVATE_TARGETS | lower) "true") -}}
 {{- $https = include "countersign.publicAddresses" . | fromYamlArray -}}

@@ -6,6 +6,7 @@ import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { durationText } from '../../../components/duration-text.ts';
 import { Facts } from '../../../components/Facts.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
@@ -66,7 +67,7 @@ function PolicyFacts({ policy }: { readonly policy: Policy }) {
   return (
     <Facts
       facts={{
-        'Longest access': `${longest.toLocaleString('en')} seconds`,
+        'Longest access': `${durationText(longest)} (${longest.toLocaleString('en')} seconds)`,
         'Own agents': selfApproval
           ? 'People may approve requests of agents that they registered or own.'
           : 'Nobody approves requests of an agent that they registered or own.',
