@@ -1,12 +1,12 @@
 /** The programs of docs/guides/approvals and the commands of their guide, as they are given out; people decide over HTTP. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from '../../sdk/typescript/src/sdk.ts';
+import { guidePrograms, guides, resourceOf } from '../support/clients/guide-programs.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startReceiver } from '../support/peers/receivers.ts';
 import {
@@ -19,24 +19,6 @@ import {
 } from '../support/programs.ts';
 import { createApprovalScenario, ownApprovals } from '../support/scenarios/approvals.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const guides = join(root, 'docs/guides');
-
-// Within the repository, so that the packages are found.
-const cache = join(root, 'node_modules/.cache');
-mkdirSync(cache, { recursive: true });
-const folder = mkdtempSync(join(cache, 'approval-guides-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
-/** The package is not built here. */
-const source = (path: string) => new URL(`../../sdk/typescript/src/${path}`, import.meta.url).href;
-for (const file of readdirSync(join(guides, 'approvals')))
-  writeFileSync(
-    join(folder, file),
-    readFileSync(join(guides, 'approvals', file), 'utf8')
-      .replace("'@countersign/sdk/fastify'", `'${source('adapters/fastify.ts')}'`)
-      .replace("'@countersign/sdk'", `'${source('sdk.ts')}'`),
-  );
-
 const port = await freePort();
 const scenario = await createApprovalScenario({ BASE_URL: `http://localhost:${port}` });
 const { t, issuer, organizationId, operate, member, provider, asker, decide } = scenario;
@@ -44,28 +26,13 @@ await t.app.http.server.listen({ port, host: '127.0.0.1' });
 
 type Person = Awaited<ReturnType<typeof member>>;
 
-/** With the variables of the guides. */
-const run = (file: string, env: Record<string, string>): Program =>
-  startProgram(process.execPath, [join(folder, file)], {
-    env: { PATH: process.env.PATH, ISSUER: issuer, ORGANIZATION_ID: organizationId, ...env },
-  });
+const { folder, run, start } = guidePrograms('approvals', {
+  ISSUER: issuer,
+  ORGANIZATION_ID: organizationId,
+});
 
-/** The program at a port of its own. */
-async function start(file: string, env: Record<string, string> = {}): Promise<string> {
-  const at = await freePort();
-  const url = `http://localhost:${at}`;
-  const program = run(file, { AUDIENCE: url, PORT: String(at), ...env });
-  await until(`${file} answers`, () => fetch(url), program);
-  return url;
-}
-
-/** The resource of a guide: the JSON in its commands, for this identifier. */
-const register = (guide: string, identifier: string, more: object = {}) => {
-  const text = readFileSync(join(guides, guide), 'utf8');
-  const [, json = ''] = /<!-- resource -->\n```sh\n[\s\S]*? -d "(\{[\s\S]*?\n\})"/.exec(text) ?? [];
-  const resource = JSON.parse(json.replaceAll('\\"', '"').replaceAll(/\[\\?"?\$\w+\\?"?\]/g, '[]'));
-  return operate('POST', '/resources', { ...resource, identifier, ...more });
-};
+const register = (guide: string, identifier: string, more: object = {}) =>
+  operate('POST', '/resources', { ...resourceOf(guide, identifier), ...more });
 
 /** The request that the agent has just made is shown to the person, who decides. */
 async function decideNext(person: Person, program: Program, decision: object) {
