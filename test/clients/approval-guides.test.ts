@@ -73,7 +73,8 @@ const post = async (url: string, token: string, body: object) => {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return { status: response.status, json: await response.json(), headers: response.headers };
+  const json = (await response.json()) as { error?: string };
+  return { status: response.status, json, headers: response.headers };
 };
 
 const eventsOf = async (approvalId: string): Promise<string[]> => {

@@ -101,7 +101,7 @@ browserTest('a payment of 120 EUR: asked, seen, approved, paid once; 121 EUR is 
       headers: { authorization, 'content-type': 'application/json' },
       body: JSON.stringify(payment),
     });
-    return { status: response.status, json: await response.json() };
+    return { status: response.status, json: (await response.json()) as { error?: string } };
   };
   const refused = await pay({ ...invoice, amount: 121 });
   assert.deepEqual([refused.status, refused.json.error], [403, 'insufficient_authorization_details']);

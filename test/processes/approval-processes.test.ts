@@ -23,7 +23,7 @@ const ask = () =>
 
 const post = async (url: string, headers: Record<string, string>, body: string | URLSearchParams) => {
   const response = await fetch(url, { method: 'POST', headers, body });
-  const json = await response.json();
+  const json = (await response.json()) as { code?: string; status?: string; error?: string };
   return { status: response.status, json };
 };
 
