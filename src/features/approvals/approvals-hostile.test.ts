@@ -11,7 +11,11 @@ import {
 import { createConsoleClient, fromPage } from '../../../test/support/scenarios/console.ts';
 import { newResource } from '../../../test/support/scenarios/resources/resources.ts';
 
-const scenario = await createApprovalScenario();
+/** With mail, so that requests would write notifications. */
+const scenario = await createApprovalScenario({
+  SMTP_URL: 'smtp://127.0.0.1:2525',
+  MAIL_FROM: 'countersign@example.com',
+});
 const { t, operate, api, asker, bcAuthorize, request, decide, member, organizationId } = scenario;
 
 const payment = { type: 'payment', amount: 120, currency: 'EUR' };
