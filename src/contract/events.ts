@@ -118,6 +118,7 @@ export const idempotentEvents = [
   'delegation.created',
   'resource.created',
   'webhook.created',
+  'connection.created',
 ] as const satisfies EventType[];
 
 /** Sent to a subscription on request, as a test. It is no domain event. */

@@ -28,10 +28,10 @@ export function namesSeveralTargets(form: unknown, issuer: string): boolean {
 }
 
 /**
- * The spellings under which a resource may be registered, as given first. Scheme and host have no case, and a URI without a path equals
+ * The identifiers under which a resource may be registered, as given first. Scheme and host have no case, and a URI without a path equals
  * that with the path `/` (RFC 3986 §6.2.2, §6.2.3): programs that parse addresses add it.
  */
-export function spellingsOf(resource: string): readonly string[] {
+export function equivalentUris(resource: string): readonly string[] {
   const lower = resource.replace(/^[^/]*\/\/[^/?]*/, (origin) => origin.toLowerCase());
   const [, origin, slash] = /^([^/]*\/\/[^/?]+)(\/?)$/.exec(lower) ?? [];
   return origin === undefined ? [lower] : [lower, slash ? origin : `${origin}/`];

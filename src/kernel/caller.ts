@@ -29,6 +29,17 @@ export interface Person {
   readonly role: 'admin' | 'none' | 'member';
 }
 
+/** A viewer has no role: the session has scopes that only read. */
+export const actingPerson = ({
+  personId,
+  name,
+  role,
+}: Pick<Person, 'personId' | 'name'> & { role: 'admin' | 'viewer' | 'member' }): Person => ({
+  personId,
+  name,
+  role: role === 'viewer' ? 'none' : role,
+});
+
 /** An idempotency key: travels with the caller to the ledger, so that the key commits with the change it belongs to. */
 export interface IdempotencyKey {
   readonly caller: string;

@@ -94,7 +94,7 @@ export type CredentialRotation = { expiresAt?: string | null | undefined };
 
 export type CredentialWithSecret = { credentialId: string; clientId: string; name: string | null; status: "active" | "revoked"; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null; clientSecret: string };
 
-export type DelegatedAccess = { chainId: string; subjectId: string; delegatorId: string; audiences: string[]; scopes: string[]; expiresAt: string };
+export type DelegatedAccess = { chainId: string; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; audiences: string[]; scopes: string[]; expiresAt: string };
 
 export type DelegationChain = { chainId: string; parentChainId: string | null; rootChainId: string; depth: number; subjectType: "agent" | "person"; subjectId: string; delegatorType: "agent" | "person"; delegatorId: string; delegateeId: string; scopes: string[]; resource: string[] | null; purpose: string | null; allowRedelegation: boolean; origin: "api" | "consent" | "approval" | "assertion" | "console"; authorizationDetails: AuthorizationDetail[] | null; status: "active" | "expired" | "revoked"; createdAt: string; expiresAt: string; revokedAt: string | null };
 
@@ -504,7 +504,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts', scopes: ["webhooks:read"] },
   createAgent: { method: 'POST', path: '/api/v1/agents', scopes: ["agents:write"], idempotencyKey: true },
-  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
+  createConnection: { method: 'POST', path: '/api/v1/organizations/{orgId}/connections', scopes: [], idempotencyKey: true },
   createConsoleLink: { method: 'POST', path: '/api/v1/console/links', scopes: [] },
   createDelegation: { method: 'POST', path: '/api/v1/delegations', scopes: [], idempotencyKey: true },
   createListing: { method: 'POST', path: '/api/v1/marketplace/listings', scopes: ["agents:write"] },

@@ -27,14 +27,14 @@ export async function encryptionFinding(db: Db, { env }: CheckContext): Promise<
         `${rowsIn(unreadable)} encrypted rows cannot be decrypted; the newest of each key: ${unreadable
           .map(({ column, keyId, rows, newest }) => `${column} ${newest.id} (key ${keyId}, rows: ${rows})`)
           .join('; ')}`,
-        'add the key that encrypted them to DATA_ENCRYPTION_PREVIOUS_KEYS. If it is lost, rotate the secrets of the webhooks; stored responses end after a day',
+        'add the key that encrypted them to DATA_ENCRYPTION_PREVIOUS_KEYS. If it is lost, rotate the secrets of the webhooks and connections; stored responses end after a day',
       ),
     ];
   if (!vault.encrypts)
     return [
       warning(
         name,
-        'DATA_ENCRYPTION_KEY is not set: signing secrets of webhooks are stored unencrypted',
+        'DATA_ENCRYPTION_KEY is not set: signing secrets of webhooks and client secrets of connections are stored unencrypted',
         'set it on all nodes: openssl rand -base64 32',
       ),
     ];

@@ -98,7 +98,7 @@ function refuseUnknownKeys({ columns }: RowCount): void {
   if (keyIds.length === 0) return;
   const rows = columns.reduce((sum, { unknown }) => sum + unknown, 0);
   throw new CommandError(
-    `${rowsOf(rows)} encrypted with a key that is not configured (${keyIds.join(', ')}); nothing was changed. Add it to DATA_ENCRYPTION_PREVIOUS_KEYS. If it is lost, run with --skip-unreadable, and rotate the secrets of the webhooks that it names`,
+    `${rowsOf(rows)} encrypted with a key that is not configured (${keyIds.join(', ')}); nothing was changed. Add it to DATA_ENCRYPTION_PREVIOUS_KEYS. If it is lost, run with --skip-unreadable, and rotate the secrets of the webhooks and connections that it names`,
   );
 }
 

@@ -46,7 +46,10 @@ describe('GET /agents/{agentId}/access', () => {
       resources: [{ identifier, scopes: ['read'] }],
     });
     const { json } = await t.call('GET', `/api/v1/agents/${agentId}/grants`, { token: operator });
-    const by = { subjectId: giver.agentId, delegatorId: giver.agentId };
+    const by = {
+      ...{ subjectType: 'agent', subjectId: giver.agentId },
+      ...{ delegatorType: 'agent', delegatorId: giver.agentId },
+    };
     assert.deepEqual(await accessOf(agentId), {
       agentId,
       active: true,

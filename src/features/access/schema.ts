@@ -6,10 +6,14 @@ import { Grant, literals, Nullable, Timestamp, Uuid } from '../../contract/shape
 /** As many as the largest page of the routes that list all of them. */
 export const maxEntries = pageSizes.standard.max;
 
+const PartyType = literals(['agent', 'person']);
+
 const DelegatedAccess = Type.Object(
   {
     chainId: Uuid,
+    subjectType: PartyType,
     subjectId: Uuid,
+    delegatorType: PartyType,
     delegatorId: Uuid,
     audiences: Type.Array(Type.String(), {
       description: 'what the tokens are for: our own issuer for our own API',

@@ -2,7 +2,7 @@
 
 import { limits } from '../../contract/limits.ts';
 import { delegableScopes } from '../../contract/scopes.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import type { Actor, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
@@ -83,7 +83,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       requireKnown(scopes, delegableScopes);
       return { target: { audience, resourceId: null, scopes }, details: null };
     }
-    for (const spelling of spellingsOf(audience)) {
+    for (const spelling of equivalentUris(audience)) {
       const found = await findLendingTarget(tx, spelling, organizationId);
       if (!found?.organizationIds.includes(organizationId)) continue;
       requireKnown(

@@ -2,7 +2,7 @@
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
@@ -58,7 +58,7 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
         return failToken('expired_token', 'the request has lapsed without a decision');
       if (status === 'denied') return failToken('access_denied', 'the request was denied');
       if (status === 'canceled') return failToken('access_denied', 'the request was canceled');
-      if (audience !== undefined && !spellingsOf(audience).includes(approved))
+      if (audience !== undefined && !equivalentUris(audience).includes(approved))
         failToken('invalid_target', 'resource must be that of the request');
       const authorized =
         chainId === null

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { createBrowser } from '../../../test/support/clients/browser.ts';
+import { createBrowser, type TestBrowser } from '../../../test/support/clients/browser.ts';
 import { startApp } from '../../../test/support/harness.ts';
 import {
   baseUrl,
   createAuthorizationScenario,
   redirectUri,
 } from '../../../test/support/scenarios/authorization.ts';
-import { createPeopleScenario } from '../../../test/support/scenarios/people.ts';
+import { callback, createPeopleScenario } from '../../../test/support/scenarios/people.ts';
 
 const scenario = await createAuthorizationScenario();
 const { t, organizationId, resource, operate, confidential, publicClient, newRequest, newBrowser } = scenario;
@@ -203,6 +203,17 @@ describe('the whole way', () => {
     assert.equal(answerIn((await browser.request(other.url)).location).error, 'invalid_target');
   });
 
+  it('login_hint reaches the provider, in the browser that began the request', async () => {
+    const client = await confidential();
+    const browser = newBrowser();
+    const begun = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hintIn = async (asking: typeof browser) => {
+      const { location } = await asking.request(begun.location ?? '');
+      return new URL(location ?? '').searchParams.get('login_hint');
+    };
+    assert.deepEqual([await hintIn(browser), await hintIn(newBrowser())], ['ada@example.com', null]);
+  });
+
   it('POST with a form does the same', async () => {
     const client = await confidential();
     const { parameters } = newRequest(client);
@@ -246,14 +257,85 @@ describe('prompt', () => {
     assert.equal((await browser.change('POST', path, { decision: 'approve' })).json.code, 'UNAUTHORIZED');
     const direct = await browser.request(url);
     assert.match(direct.location ?? '', /oidc\/start/);
-    const provided = await browser.visit(direct.location ?? '');
-    const done = await (provided.status === 200 && provided.url.origin !== baseUrl
-      ? logIn(browser, provided.url.href, login)
-      : provided);
-    const requestId = requestIdIn(done.location ?? provided.url.pathname);
-    assert.equal((await browser.request(pathOf(requestId))).status, 200);
+    // The provider has a session of the person, and asks again.
+    const asked = await askedOf(browser, direct.location);
+    assert.deepEqual([asked.prompt, asked.max_age], ['login', '0']);
+    const done = await logIn(browser, direct.location ?? '', login);
+    assert.equal((await browser.request(pathOf(requestIdIn(done.location)))).status, 200);
+  });
+
+  it('login: a provider that did not ask again is refused, however the sign-in began', async () => {
+    const client = await confidential();
+    const { url } = newRequest(client, { prompt: 'login' });
+    const seconds = () => Math.floor(Date.now() / 1_000);
+    for (const auth_time of [seconds() - 120, undefined]) {
+      const { browser, login } = await member();
+      const begun = await browser.request(url);
+      scenario.provider.tamper = { claims: { auth_time } };
+      const done = await logIn(browser, begun.location ?? '', login);
+      scenario.provider.tamper = undefined;
+      assert.match(done.location ?? '', /^\/console\/sign-in\?error=invalid_answer/);
+      const [requestId] = /[0-9a-f-]{36}$/.exec(begun.location ?? '') ?? [];
+      assert.equal((await browser.request(pathOf(String(requestId)))).json.code, 'UNAUTHORIZED');
+    }
+    // Of a sign-in that took minutes only the part since its beginning counts.
+    const { browser, login } = await member();
+    const begun = await browser.request(url);
+    const page = await browser.visit(begun.location ?? '');
+    t.clock.advance(120_000);
+    scenario.provider.tamper = { claims: { auth_time: seconds() - 120 } };
+    const done = await logIn(browser, page.url.href, login);
+    scenario.provider.tamper = undefined;
+    requestIdIn(done.location);
+  });
+
+  it('passes login_hint on to the provider, and never asks again without need', async () => {
+    const client = await confidential();
+    const begun = await newBrowser().request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const asked = await askedOf(newBrowser(), begun.location);
+    assert.deepEqual([asked.login_hint, asked.prompt], [undefined, undefined]);
+    const browser = newBrowser();
+    const own = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hinted = await askedOf(browser, own.location);
+    assert.deepEqual(
+      [hinted.login_hint, hinted.prompt, hinted.max_age],
+      ['ada@example.com', undefined, undefined],
+    );
+    const other = await askedOf(browser, `${own.location}&prompt=select_account`);
+    assert.deepEqual([other.login_hint, other.prompt, other.max_age], [undefined, 'login', undefined]);
+    const again = newRequest(client, { login_hint: 'ada@example.com', prompt: 'login' });
+    const both = await askedOf(browser, (await browser.request(again.url)).location);
+    assert.deepEqual([both.login_hint, both.prompt, both.max_age], ['ada@example.com', 'login', '0']);
+  });
+
+  it('another person signs in at a provider that still has the session of the first', async () => {
+    const client = await confidential();
+    const { browser } = await member();
+    const requestId = await ask(browser, newRequest(client));
+    assert.equal((await browser.change('DELETE', '/console/api/session')).status, 204);
+    const { startOf } = scenario;
+    const silent = await browser.request(`${startOf()}&requestId=${requestId}`);
+    const returned = await browser.visit(silent.location ?? '', { stopAt: callback });
+    assert.ok(returned.location?.includes(callback), 'the provider returns with the same account');
+    const login = `person-${randomUUID()}`;
+    const page = await browser.visit(`${startOf()}&requestId=${requestId}&prompt=select_account`);
+    // oidc-provider ends its first session with a form that a script sends.
+    const ending = await browser.submit(page, { login, answer: 'yes' });
+    const done = await browser.submit(ending, {}, { stopAt: callback });
+    assert.equal(requestIdIn((await browser.request(done.location ?? '')).location), requestId);
+    assert.equal((await browser.request(pathOf(requestId))).json.person.name, login);
   });
 });
+
+/** What the provider is asked by a sign-in that begins at this address. */
+async function askedOf(
+  browser: TestBrowser,
+  address: string | undefined,
+): Promise<Record<string, string | undefined>> {
+  const { location } = await browser.request(address ?? '');
+  assert.ok(location?.startsWith(scenario.provider.issuer), String(location));
+  return Object.fromEntries(new URL(String(location)).searchParams);
+}
 
 describe('a decision', () => {
   it('400 for a scope that was not requested, and for one that the person may not lend', async () => {
@@ -353,6 +435,14 @@ describe('a decision', () => {
     assert.ok(answer.json.message.includes(name), answer.json.message);
   });
 
+  it('a sign-in that fails ends on a page of ours, not at the client', async () => {
+    const client = await confidential();
+    const { login, personId } = await member();
+    await operate('PATCH', `/organizations/${organizationId}/people/${personId}`, { status: 'suspended' });
+    const done = await logIn(newBrowser(), newRequest(client).url, login);
+    assert.match(done.location ?? '', /^\/console\/sign-in\?error=person_suspended&/);
+  });
+
   it('access_denied when the person may lend nothing, before and after the sign-in', async () => {
     const client = await confidential();
     const closed = await scenario.makeResource({ peopleScopes: [] });
@@ -419,6 +509,23 @@ describe('a request that cannot be redirected', () => {
     ];
     for (const uri of uris) pages.push(await page(newRequest(client, { redirect_uri: uri }).url));
     assert.equal(new Set(pages).size, 1);
+  });
+
+  it('the same page at our own API for an unknown organization, and for one without connections', async () => {
+    const slug = `elsewhere-${randomUUID().slice(0, 8)}`;
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug });
+    const client = scenario.documentClient();
+    const named = (organization: string) =>
+      t.call('GET', newRequest(client, { organization, resource: scenario.issuer }).url);
+    const unknown = await named('unknown');
+    assert.equal(unknown.status, 400, unknown.text);
+    for (const organization of [elsewhere.slug, elsewhere.organizationId, randomUUID()]) {
+      const { status, text } = await named(organization);
+      assert.deepEqual([status, text], [400, unknown.text]);
+    }
+    await scenario.connect(elsewhere.organizationId);
+    const found = await named(elsewhere.slug);
+    assert.equal(found.status, 302, found.text);
   });
 
   it('302 with the same error for an organization that does not exist, and for one without access', async () => {
@@ -516,6 +623,16 @@ describe('errors that go back to a registered client', () => {
       error: 'invalid_request',
       state: undefined,
     });
+  });
+
+  it('302 server_error when something fails, without details', async () => {
+    const client = await confidential();
+    await t.sql('alter table authorization_requests rename to moved_requests');
+    try {
+      assert.deepEqual(await errorOf(newRequest(client).url), { error: 'server_error', state: 'a state' });
+    } finally {
+      await t.sql('alter table moved_requests rename to authorization_requests');
+    }
   });
 
   it('302 unauthorized_client for a suspended client', async () => {
@@ -628,6 +745,36 @@ describe('the organization', () => {
     const alone = newBrowser();
     const path = `${pathOf(requestIdIn((await alone.request(document.url)).location))}/sign-in`;
     assert.equal((await alone.request(path)).json.organizationNeeded, true);
+  });
+
+  it('with several connections the page offers them all', async () => {
+    const home = await operate('POST', '/organizations', {
+      name: 'Home',
+      slug: randomUUID(),
+      planTier: 'pro',
+    });
+    const first = await scenario.connect(home.organizationId, 'First');
+    const second = await operate('POST', `/organizations/${home.organizationId}/connections`, {
+      ...{ name: 'Second', issuer: 'https://login.example.com', clientId: 'a', clientSecret: 'a' },
+    });
+    const client = await confidential({ organization_id: home.organizationId });
+    const browser = newBrowser();
+    const { location } = await browser.request(newRequest(client, { resource: baseUrl }).url);
+    const requestId = requestIdIn(location);
+    const { connections, organizationNeeded } = (await browser.request(`${pathOf(requestId)}/sign-in`)).json;
+    assert.deepEqual(
+      [organizationNeeded, connections],
+      [
+        false,
+        [
+          { connectionId: first.connectionId, name: 'First' },
+          { connectionId: second.connectionId, name: 'Second' },
+        ],
+      ],
+    );
+    const start = `/console/api/oidc/start?connectionId=${first.connectionId}&requestId=${requestId}`;
+    const done = await logIn(browser, start, `person-${randomUUID()}`);
+    assert.equal(done.location?.startsWith(redirectUri), true, 'a member may lend nothing of our own API');
   });
 
   it("without a connection: the instance's own provider if there is one, otherwise the page", async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { decodeJwt } from 'jose';
 import type { Answer } from '../../../test/support/harness.ts';
 import {
   createAuthorizationScenario,
@@ -47,6 +48,29 @@ describe('POST /token with authorization_code', () => {
     assert.ok(!rows?.text.includes(code) && !rows?.text.includes(json.refresh_token));
     assert.match(code, /^[\w-]{43}$/);
     assert.match(json.refresh_token, /^csr_[\w-]{43}$/);
+  });
+
+  it('the token lives as long as the resource says, and never longer than the chain, which lasts 30 days by default', async () => {
+    const client = await confidential();
+    const brief = await scenario.makeResource({ tokenLifetimeSeconds: 120 });
+    const lifetimes = async (audience: string, more: object) => {
+      const { browser } = await member();
+      const request = newRequest(client, { resource: audience });
+      const code = await consent(browser, request, { decision: 'approve', ...more });
+      const { json } = await exchange(request, code);
+      const { iat = 0, exp = 0, chain_id } = decodeJwt(json.access_token);
+      const [chain] = await t.sql<{ seconds: number }>(
+        'select extract(epoch from expires_at - created_at)::int as seconds from delegations where chain_id = $1',
+        [chain_id],
+      );
+      assert.equal(json.expires_in, exp - iat);
+      return [exp - iat, chain?.seconds];
+    };
+    assert.deepEqual(await lifetimes(resource.identifier, {}), [3_600, 2_592_000]);
+    assert.deepEqual(await lifetimes(brief.identifier, {}), [120, 2_592_000]);
+    const [token = 0, chain] = await lifetimes(resource.identifier, { expiresIn: 60 });
+    assert.ok(token > 0 && token <= 60, String(token));
+    assert.equal(chain, 60);
   });
 
   it('400 invalid_grant for the second use, which ends the chain', async () => {

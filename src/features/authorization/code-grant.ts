@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import Type from '../../contract/json-schema.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { findOwnerOfCode, lockCode, markCodeUsed, type StoredCode } from './grants-store.ts';
 import type { NewRefreshToken } from './refresh-grant.ts';
 
@@ -110,7 +110,7 @@ function requireSameRequest(
 ): void {
   if (repeated === undefined ? redirectUriNamed : repeated !== redirectUri)
     failToken('invalid_grant', 'redirect_uri must be that of the authorization request');
-  if (audience !== undefined && !spellingsOf(audience).includes(resource))
+  if (audience !== undefined && !equivalentUris(audience).includes(resource))
     failToken('invalid_grant', 'resource must be that of the authorization request');
 }
 

@@ -1,17 +1,18 @@
 /** The consent page's requests: what the person is asked, and the decision. Both belong to one browser, one session and one request. */
 
 import { limits } from '../../contract/limits.ts';
-import type { Caller, Origin, Person } from '../../kernel/caller.ts';
+import { actingPerson, type Caller, type Origin } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
+import type { Cookies } from '../../kernel/http/input/secret-cookie.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { Client } from '../clients/service.ts';
 import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
-import type { AuthorizationDeps } from './deps.ts';
 import { sentence } from './endpoint.ts';
-import type { Consenter, Flow, OwnRequest } from './flow.ts';
+import type { AuthorizationDeps } from './feature.ts';
+import { type Consenter, type Flow, type OwnRequest, requireScopes } from './flow.ts';
 import { errorAddress, hostOf } from './redirect.ts';
 import {
   type AuthorizationRequest,
@@ -20,7 +21,7 @@ import {
   updatePerson,
 } from './requests-store.ts';
 import type { ConsentDecision, ConsentQuestion } from './schema.ts';
-import { type Cookies, type RequestSignIn, requestPage } from './sign-in.ts';
+import { type RequestSignIn, requestPage } from './sign-in.ts';
 
 export interface ConsentService {
   describe(caller: Caller, requestId: string, cookies: Cookies): Promise<ConsentQuestion>;
@@ -131,22 +132,15 @@ export function createConsentService(
     db.transaction(async (tx) => {
       const request = await flow.decide(tx, own);
       const { personId } = await findActive(tx, person.personId);
-      const { resource } = request;
-      const lendable = await consents.lendable(tx, personId, resource);
-      const scopes =
-        decision.scopes ?? (request.scopes ?? lendable).filter((scope) => lendable.includes(scope));
       try {
-        if (scopes.length === 0)
-          throw new AuthorizationError(
-            'access_denied',
-            'you may not lend any of the requested scopes of this API',
-          );
-        requireOffered(scopes, request.scopes ?? lendable, lendable);
+        const offered = await flow.offeredScopes(tx, personId, request);
+        const scopes = decision.scopes ?? requireScopes(offered);
+        requireOffered(scopes, offered);
         const agentId = await flow.agentOf(tx, client, person);
         const { chainId } = await consents.grant(tx, person.actor, {
           personId,
           agentId,
-          audience: resource,
+          audience: request.resource,
           scopes,
           expiresIn: decision.expiresIn ?? limits.consent.defaultSeconds,
           allowRedelegation: decision.allowRedelegation ?? false,
@@ -203,9 +197,8 @@ export function createConsentService(
       const person = await people.findPerson(db, personId);
       if (!own || person?.status !== 'active') return page;
       await updatePerson(db, requestId, personId);
-      const { organizationId, name, role } = person;
-      const acting: Person = { personId, name, role: role === 'viewer' ? 'none' : role };
-      const consenter = consenterOf(person, { ...origin, organizationId, person: acting });
+      const { organizationId } = person;
+      const consenter = consenterOf(person, { ...origin, organizationId, person: actingPerson(person) });
       try {
         const request = await withOrganization(own.request, person);
         const client = await flow.clientOf(request);
@@ -222,14 +215,9 @@ export function createConsentService(
   };
 }
 
-/** The page offers the requested scopes that the person may lend. */
-function requireOffered(
-  scopes: readonly string[],
-  requested: readonly string[],
-  lendable: readonly string[],
-): void {
-  const wrong = scopes.filter((scope) => !requested.includes(scope) || !lendable.includes(scope));
-  if (wrong.length === 0) return;
+/** VALIDATION_ERROR. */
+function requireOffered(scopes: readonly string[], offered: readonly string[]): void {
+  if (scopes.every((scope) => offered.includes(scope))) return;
   throw validationError('body', [
     {
       in: 'body',

@@ -1,15 +1,15 @@
 /** `/authorize`: validates the request in the order of RFC 6749 §4.1, stores it, and decides where the browser goes. */
 
 import { limits } from '../../contract/limits.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { isTemporary } from '../../kernel/data/db.ts';
+import type { Cookies, SecretCookie } from '../../kernel/http/input/secret-cookie.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
 import { AuthorizationError, refuse, UnusableRequest } from './authorization-error.ts';
-import type { createBrowserCookie } from './browser-cookie.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { type Consenter, type Flow, unknownClient } from './flow.ts';
 import {
   type Parameters,
@@ -22,7 +22,7 @@ import {
 } from './parameters.ts';
 import { errorAddress } from './redirect.ts';
 import { type AuthorizationRequest, findOrganization, insertRequest } from './requests-store.ts';
-import { type Cookies, type RequestSignIn, requestPage } from './sign-in.ts';
+import { type RequestSignIn, requestPage } from './sign-in.ts';
 
 interface HttpRequest {
   readonly parameters: Parameters;
@@ -56,7 +56,7 @@ export function createAuthorizationEndpoint(
   deps: AuthorizationDeps,
   flow: Flow,
   signIn: RequestSignIn,
-  cookie: ReturnType<typeof createBrowserCookie>,
+  cookie: SecretCookie,
 ): AuthorizationEndpoint {
   const { db, clock, ids, log, issuer, clients, connections, authenticateSession, findLendingTarget } = deps;
 
@@ -88,7 +88,7 @@ export function createAuthorizationEndpoint(
   /** Undefined for our own API. AuthorizationError `invalid_target` for an API that is not registered. */
   const findTarget = async (resource: string, asking: string | undefined) => {
     if (resource === issuer) return undefined;
-    for (const spelling of spellingsOf(resource)) {
+    for (const spelling of equivalentUris(resource)) {
       const target = await findLendingTarget(db, spelling, asking);
       if (target) return target;
     }
@@ -109,11 +109,14 @@ export function createAuthorizationEndpoint(
       resource: target?.identifier ?? issuer,
       organizationId,
     });
-    // At our own API every organization may: the answer must not show which slugs exist.
-    const mayLend = (id: string) =>
-      target === undefined ? home === undefined || home === id : target.organizationIds.includes(id);
+    const mayLend = async (id: string): Promise<boolean> => {
+      if (target) return target.organizationIds.includes(id);
+      if (home !== undefined) return home === id;
+      // A document's client may name any organization of our own API: the answer must not show which slugs exist.
+      return session?.organizationId === id || (await connections.haveConnections(db, [id])).has(id);
+    };
     if (organization !== undefined)
-      return named && mayLend(named.organizationId)
+      return named && (await mayLend(named.organizationId))
         ? chosen(named.organizationId)
         : refuse(
             'invalid_request',
@@ -123,7 +126,7 @@ export function createAuthorizationEndpoint(
     const others = target.organizationIds.filter((id) => id !== target.ownerId);
     const withConnections = await connections.haveConnections(db, others);
     if (withConnections.size === 0) return chosen(target.ownerId);
-    return chosen(session && mayLend(session.organizationId) ? session.organizationId : null);
+    return chosen(session && (await mayLend(session.organizationId)) ? session.organizationId : null);
   };
 
   const requireClient = async (client: Client, organizationId: string | null): Promise<void> => {

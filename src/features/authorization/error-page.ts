@@ -1,4 +1,4 @@
-/** The page for a request that cannot be answered by a redirect. Names and addresses of clients are strangers' text. */
+/** The page for a request that cannot be answered by a redirect. The client chooses its host and the address, so both are escaped. */
 
 import { escapeHtml, facts, htmlPage } from '../../kernel/http/responses/html-page.ts';
 import type { Problem } from './endpoint.ts';

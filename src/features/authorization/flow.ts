@@ -6,14 +6,14 @@
 import { limits } from '../../contract/limits.ts';
 import { scopeDescriptions, scopes } from '../../contract/scopes.ts';
 import type { Actor } from '../../kernel/caller.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
 import { isLoopbackRedirect } from '../../kernel/redirect-uri.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
 import type { LendingTarget } from '../resources/lending-store.ts';
 import { refuse, UnusableRequest } from './authorization-error.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { insertCode } from './grants-store.ts';
 import { unknownResource } from './parameters.ts';
 import { codeAddress } from './redirect.ts';
@@ -40,7 +40,6 @@ export interface Consenter {
 export interface Offer {
   /** The client's agent; null when it will be made with the consent. */
   readonly agentId: string | null;
-  /** The requested scopes that the person may lend now. */
   readonly scopes: readonly string[];
 }
 
@@ -58,6 +57,12 @@ export interface Flow {
   ): Promise<Pick<LendingTarget, 'identifier' | 'name' | 'scopes'>>;
   /** The client of a stored request. UnusableRequest when it has changed since. */
   clientOf(request: AuthorizationRequest): Promise<Client>;
+  /** The requested scopes that the person may lend now. */
+  offeredScopes(
+    db: Queryable,
+    personId: string,
+    request: Pick<AuthorizationRequest, 'resource' | 'scopes'>,
+  ): Promise<readonly string[]>;
   /** AuthorizationError when there is nothing to ask: the client is refused, or the person may lend nothing. */
   offer(request: AuthorizationRequest, client: Client, person: Consenter): Promise<Offer>;
   /** The agent of the client, in the transaction of a consent. AuthorizationError when it may not act. */
@@ -117,6 +122,15 @@ export function createFlow(deps: AuthorizationDeps): Flow {
     return agent?.agentId ?? null;
   };
 
+  const offeredScopes: Flow['offeredScopes'] = async (
+    queryable,
+    personId,
+    { resource, scopes: requested },
+  ) => {
+    const lendable = await consents.lendable(queryable, personId, resource);
+    return requested ? requested.filter((scope) => lendable.includes(scope)) : lendable;
+  };
+
   return {
     decide,
     answerWithCode,
@@ -138,13 +152,11 @@ export function createFlow(deps: AuthorizationDeps): Flow {
       return client;
     },
 
-    async offer({ resource, scopes: requested }, client, person) {
+    offeredScopes,
+
+    async offer(request, client, person) {
       const agentId = await findAgent(client, person);
-      const lendable = await consents.lendable(db, person.personId, resource);
-      const offered = requested ? requested.filter((scope) => lendable.includes(scope)) : lendable;
-      if (offered.length === 0)
-        refuse('access_denied', 'you may not lend any of the requested scopes of this API');
-      return { agentId, scopes: offered };
+      return { agentId, scopes: requireScopes(await offeredScopes(db, person.personId, request)) };
     },
 
     async reuse(own, client, person, { agentId, scopes: wanted }) {
@@ -164,6 +176,12 @@ export function createFlow(deps: AuthorizationDeps): Flow {
     },
   };
 }
+
+/** AuthorizationError when there are none. */
+export const requireScopes = (offered: readonly string[]): readonly string[] =>
+  offered.length > 0
+    ? offered
+    : refuse('access_denied', 'you may not lend any of the requested scopes of this API');
 
 const refuseWithoutRoom = (error: unknown): never => {
   if (error instanceof ApiError && error.code === 'FREE_TIER_LIMIT_EXCEEDED')

@@ -1,6 +1,6 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import { deleteExpiredCodes } from './grants-store.ts';
 import { deleteExpiredRequests } from './requests-store.ts';
 

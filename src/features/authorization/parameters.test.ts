@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import { readClientId, readRedirectUri, readRequest, readState } from './parameters.ts';
 import { codeAddress, errorAddress, hostOf } from './redirect.ts';
@@ -86,7 +86,7 @@ describe('readRequest', () => {
       assert.equal(errorOf(changes), expected));
 });
 
-describe('spellingsOf', () => {
+describe('equivalentUris', () => {
   const cases: [string, readonly string[]][] = [
     ['https://a.example', ['https://a.example', 'https://a.example/']],
     ['HTTPS://A.Example/', ['https://a.example/', 'https://a.example']],
@@ -95,7 +95,7 @@ describe('spellingsOf', () => {
     ['https://a.example?X=1', ['https://a.example?X=1']],
   ];
   for (const [given, spellings] of cases)
-    it(`${given}: ${spellings.join(' ')}`, () => assert.deepEqual(spellingsOf(given), spellings));
+    it(`${given}: ${spellings.join(' ')}`, () => assert.deepEqual(equivalentUris(given), spellings));
 });
 
 describe('the client and its redirect URI', () => {

@@ -5,13 +5,13 @@
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
-import { spellingsOf } from '../../kernel/audience.ts';
+import { equivalentUris } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import { errorCodes } from './code-grant.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import {
   findOwnerOfRefreshToken,
   type Granted,
@@ -107,7 +107,7 @@ export function createRefreshGrant(
               'refresh token used twice',
             ),
         };
-      if (audience !== undefined && !spellingsOf(audience).includes(resource))
+      if (audience !== undefined && !equivalentUris(audience).includes(resource))
         failToken('invalid_target', 'resource must be that of the authorization request');
       const authorized = await consents.redeem(tx, chainId, {
         client,

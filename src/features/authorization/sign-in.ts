@@ -1,8 +1,8 @@
 /** How the person of a request can sign in: through a connection of the organization, or through the instance's own provider. */
 
 import { fail } from '../../kernel/fail.ts';
-import type { createBrowserCookie } from './browser-cookie.ts';
-import type { AuthorizationDeps } from './deps.ts';
+import type { Cookies, SecretCookie } from '../../kernel/http/input/secret-cookie.ts';
+import type { AuthorizationDeps } from './feature.ts';
 import type { Flow, OwnRequest } from './flow.ts';
 import {
   type AuthorizationRequest,
@@ -12,13 +12,17 @@ import {
 } from './requests-store.ts';
 import type { SignInChoice } from './schema.ts';
 
-/** The header `Cookie`. */
-export type Cookies = string | undefined;
+/** How a client wants the person to sign in. */
+export interface RequestPrompt {
+  readonly loginHint: string | undefined;
+  readonly reauthenticate: boolean;
+}
 
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
-  hasRequest(requestId: string, cookies: Cookies): Promise<boolean>;
+  /** Of a request of this browser; undefined when it has no such request. */
+  findPrompt(requestId: string, cookies: Cookies): Promise<RequestPrompt | undefined>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
   describe(requestId: string, cookies: Cookies): Promise<SignInChoice>;
@@ -31,34 +35,41 @@ export const requestPage = (requestId: string): string => `/console/authorize/${
 export function createRequestSignIn(
   deps: AuthorizationDeps,
   flow: Flow,
-  cookie: ReturnType<typeof createBrowserCookie>,
+  cookie: SecretCookie,
 ): RequestSignIn {
   const { db, clock, issuer, connections, hasInstanceProvider, findLendingTarget } = deps;
 
-  const waysOf = async ({ organizationId, resource }: AuthorizationRequest) => {
+  const optionsOf = async ({ organizationId, resource }: AuthorizationRequest) => {
     const active = organizationId === null ? [] : await connections.listActive(db, organizationId);
     // Without an organization: people of our own API choose among theirs after the sign-in.
     const mayUseInstance = organizationId === null ? resource === issuer : active.length === 0;
     return { connections: active, instance: hasInstanceProvider && mayUseInstance };
   };
 
-  const find: RequestSignIn['find'] = async (requestId, cookies) => {
+  const findInBrowser = async (requestId: string, cookies: Cookies): Promise<OwnRequest | undefined> => {
     const browserHash = cookie.hashIn(cookies);
     const request = browserHash && (await findRequest(db, requestId, browserHash, new Date(clock.now())));
-    if (!browserHash || !request) return fail('AUTHORIZATION_REQUEST_NOT_FOUND');
-    if (request.decidedAt !== null) fail('AUTHORIZATION_REQUEST_DECIDED');
-    return { request, browserHash };
+    return browserHash && request ? { request, browserHash } : undefined;
+  };
+
+  const find: RequestSignIn['find'] = async (requestId, cookies) => {
+    const own = (await findInBrowser(requestId, cookies)) ?? fail('AUTHORIZATION_REQUEST_NOT_FOUND');
+    if (own.request.decidedAt !== null) fail('AUTHORIZATION_REQUEST_DECIDED');
+    return own;
   };
 
   const describe = async (request: AuthorizationRequest): Promise<SignInChoice> => {
     const client = await flow.clientOf(request);
     const { name } = await flow.targetOf(request.resource, request.organizationId ?? undefined);
-    const ways = await waysOf(request);
+    const options = await optionsOf(request);
     return {
       requestId: request.requestId,
       organizationNeeded: request.organizationId === null,
-      connections: ways.connections.map(({ connectionId, name: shown }) => ({ connectionId, name: shown })),
-      instance: ways.instance,
+      connections: options.connections.map(({ connectionId, name: shown }) => ({
+        connectionId,
+        name: shown,
+      })),
+      instance: options.instance,
       client: { name: client.name, host: client.kind === 'document' ? client.host : null },
       resource: { name },
     };
@@ -77,21 +88,25 @@ export function createRequestSignIn(
   return {
     find,
 
-    async hasRequest(requestId, cookies) {
-      const browserHash = cookie.hashIn(cookies);
-      const now = new Date(clock.now());
-      return browserHash !== undefined && (await findRequest(db, requestId, browserHash, now)) !== undefined;
+    async findPrompt(requestId, cookies) {
+      const request = (await findInBrowser(requestId, cookies))?.request;
+      return (
+        request && {
+          loginHint: request.loginHint ?? undefined,
+          reauthenticate: request.prompt.includes('login'),
+        }
+      );
     },
 
     async start(request) {
       const { requestId, organizationId } = request;
-      const ways = await waysOf(request);
-      const [first, ...others] = ways.connections;
+      const options = await optionsOf(request);
+      const [first, ...others] = options.connections;
       const address = (query: Record<string, string>) =>
         `/console/api/oidc/start?${new URLSearchParams({ ...query, requestId })}`;
       if (organizationId === null || others.length > 0) return requestPage(requestId);
       if (first) return address({ connectionId: first.connectionId });
-      return ways.instance ? address({}) : requestPage(requestId);
+      return options.instance ? address({}) : requestPage(requestId);
     },
 
     describe: async (requestId, cookies) => describe((await find(requestId, cookies)).request),

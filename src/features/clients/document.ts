@@ -1,10 +1,10 @@
 /**
- * Client ID metadata documents (draft-ietf-oauth-client-id-metadata-document): reads one, and keeps the little that is used of it. A
- * stranger wrote it, so its text is cleaned, and its members count only as far as the rules for registered clients allow.
+ * Client ID metadata documents (draft-ietf-oauth-client-id-metadata-document): reads one, and keeps the little that is used of it.
+ * Anybody can publish one, so its text is cleaned, and its members count only as far as the rules for registered clients allow.
  */
 
 import { limits } from '../../contract/limits.ts';
-import { imitating, nameText } from '../../contract/shapes.ts';
+import { cleanName } from '../../kernel/clean-name.ts';
 import { redirectUriProblem } from '../../kernel/redirect-uri.ts';
 import { urlProblem } from '../../kernel/url-problem.ts';
 import type { StoredDocument } from '../agents/client-agents.ts';
@@ -30,16 +30,9 @@ const refuse = (message: string): never => {
   throw new DocumentProblem(message);
 };
 
-const maxNameLength = 100;
-const imitatingText = new RegExp(`[${imitating}\\s]+`, 'gu');
-const namePattern = new RegExp(nameText(maxNameLength).pattern, 'u');
-
-/** Without characters that could make the name look like another one; cut. */
 function nameOf(text: unknown): string {
   if (typeof text !== 'string') return refuse('has no client_name');
-  const cleaned = text.toWellFormed().replace(imitatingText, ' ').trim();
-  const name = Array.from(cleaned).slice(0, maxNameLength).join('').trim();
-  return namePattern.test(name) ? name : refuse('has a client_name that shows nothing');
+  return cleanName(text) ?? refuse('has a client_name that shows nothing');
 }
 
 /** Those of a kind that we redirect to; a document may name others, such as schemes of an application. */

@@ -32,6 +32,7 @@ export const connectionRoutes = (connections: ConnectionService): RouteEntry[] =
     url,
     access,
     limit,
+    idempotent: { event: 'connection.created', idField: 'connectionId' },
     schema: { params: ConnectionsParams, body: NewConnection, response: { 201: Connection } },
     errors: ['ORG_NOT_FOUND', 'CONNECTION_ALREADY_EXISTS', 'CONNECTION_LIMIT_EXCEEDED'],
     handler: ({ caller, params, body }) => connections.create(caller, params.orgId, body),

@@ -1,13 +1,16 @@
 /**
  * Console: sessions of people who sign in to the web console, one-time links, codes for the command line, sign-in through an
- * OpenID provider, and the files of the console. Owns `console_sessions`, `console_links`, `console_codes` and `provider_sign_ins`. A session is a cookie instead of a token: the guard gives its requests to the same routes, limits and audit
- * log as the API (kernel/http/access/session-requests.ts).
+ * OpenID provider, and the files of the console. Owns `console_sessions`, `console_links`, `console_codes` and `provider_sign_ins`. A
+ * session is a cookie instead of a token: the guard gives its requests to the same routes, limits and audit log as the API
+ * (kernel/http/access/session-requests.ts).
  */
 
 import type { RequirePermission } from '../../kernel/policy.ts';
 import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { ConsentService } from '../authorization/consent.ts';
+import type { RequestSignIn } from '../authorization/sign-in.ts';
 import type { ConnectionProviders } from '../connections/providers.ts';
 import type { CredentialService } from '../credentials/service.ts';
 import type { CredentialUses } from '../credentials/uses.ts';
@@ -18,7 +21,7 @@ import { createCodeService } from './codes/service.ts';
 import { createLinkService } from './links/service.ts';
 import { createProviderPurgeLoop } from './oidc/loops.ts';
 import { providerSignInRoutes } from './oidc/routes.ts';
-import { type ContinueRequest, createProviderSignIn } from './oidc/service.ts';
+import { createProviderSignIn } from './oidc/service.ts';
 import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/cookie.ts';
 import { createSessionsListener } from './sessions/listener.ts';
@@ -50,9 +53,9 @@ export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   readonly people: PeopleSignIn;
   readonly connections: ConnectionProviders;
   readonly requirePermission: RequirePermission;
-  readonly continueRequest: ContinueRequest;
-  /** Whether this browser has begun the authorization request: another site may then send it to the sign-in. */
-  hasRequest(requestId: string, cookies: string | undefined): Promise<boolean>;
+  readonly continueRequest: ConsentService['continueRequest'];
+  /** Of an authorization request that this browser has begun: another site may then send it to the sign-in. */
+  readonly findRequestPrompt: RequestSignIn['findPrompt'];
 }
 
 export function createConsole(deps: ConsoleDeps) {

@@ -69,6 +69,11 @@ describe('a chain that the agent passes on', () => {
       [made.subjectType, made.subjectId, made.delegatorType, made.delegatorId, made.depth, made.origin],
       ['person', personId, 'agent', client.agentId, 2, 'api'],
     );
+    const [received] = (await operate('GET', `/agents/${helper.agentId}/access`)).delegated;
+    assert.deepEqual(
+      [received.subjectType, received.subjectId, received.delegatorType, received.delegatorId],
+      ['person', personId, 'agent', client.agentId],
+    );
     const redeem = () =>
       t.askToken({
         grant_type: tokenExchange,
@@ -156,6 +161,12 @@ describe('what a person may lend now', () => {
     assert.equal(scope, 'orders:read orders:write');
     await operate('PATCH', `/resources/${resourceId}`, { approvers: [other.personId] });
     assert.deepEqual(await activity(tokens), [true, false]);
+  });
+
+  it('a viewer lends peopleScopes and no more, like a member', async () => {
+    const { browser } = await invited('viewer', ['agents:read']);
+    const { scope } = await tokensFor(browser, await confidential());
+    assert.equal(scope, 'orders:read orders:write');
   });
 
   it('a role: what only an admin lends ends when the admin becomes a member', async () => {

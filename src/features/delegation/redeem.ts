@@ -25,7 +25,7 @@ export interface Redemption {
 }
 
 /** TokenError unless the chain is active and for this client. Waits for locks. */
-export type Redeem = (tx: Tx, found: Chain, redemption: Redemption) => Promise<AuthorizedToken>;
+type Redeem = (tx: Tx, found: Chain, redemption: Redemption) => Promise<AuthorizedToken>;
 
 export function createRedeem(deps: DelegationDeps): Redeem {
   const { clock, issuer, lockAgents, findLenders } = deps;

@@ -115,10 +115,12 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       const prefetched = createSubjectScopes(deps, await prefetchGrants(deps, chains));
       return Promise.all(
         chains.map(async (chain) => {
-          const { chainId, subjectId, delegatorId, expiresAt } = lastLink(chain);
-          const scopes = await prefetched.effectiveScopes(db, chain, subjectOf(lastLink(chain)));
+          const link = lastLink(chain);
+          const { chainId, subjectType, subjectId, delegatorType, delegatorId, expiresAt } = link;
+          const parties = { subjectType, subjectId, delegatorType, delegatorId };
+          const scopes = await prefetched.effectiveScopes(db, chain, subjectOf(link));
           const audiences = delegatedAudiences(chain, issuer);
-          return { chainId, subjectId, delegatorId, audiences, scopes, expiresAt };
+          return { chainId, ...parties, audiences, scopes, expiresAt };
         }),
       );
     },

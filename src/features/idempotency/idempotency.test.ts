@@ -18,11 +18,12 @@ async function post(t: App, url: string, key: string, payload: object, token?: s
   const headers = { 'idempotency-key': key };
   return t.call('POST', `/api/v1${url}`, { token: token ?? (await tokenOf(t)), payload, headers });
 }
-const agentOf = async (t: App): Promise<string> =>
-  (await t.call('POST', '/api/v1/agents', { token: await tokenOf(t), payload: newAgent() })).json.agentId;
+const makeAgent = async (t: App): Promise<{ agentId: string; organizationId: string }> =>
+  (await t.call('POST', '/api/v1/agents', { token: await tokenOf(t), payload: newAgent() })).json;
+const agentOf = async (t: App): Promise<string> => (await makeAgent(t)).agentId;
 
 const creations = async (t: App) => {
-  const agentId = await agentOf(t);
+  const { agentId, organizationId } = await makeAgent(t);
   const slug = `org-${randomUUID().slice(0, 8)}`;
   return [
     { url: '/agents', payload: newAgent(), secret: false, id: 'agentId', event: 'agent.created' },
@@ -60,6 +61,13 @@ const creations = async (t: App) => {
       secret: true,
       id: 'chainId',
       event: 'delegation.created',
+    },
+    {
+      url: `/organizations/${organizationId}/connections`,
+      payload: { name: 'A', issuer: 'https://login.example.com', clientId: 'a', clientSecret: 'a' },
+      secret: false,
+      id: 'connectionId',
+      event: 'connection.created',
     },
   ];
 };

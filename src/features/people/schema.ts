@@ -18,7 +18,7 @@ export type PersonRole = (typeof personRoles)[number];
 const Role = literals(personRoles);
 
 /** The audit log shows it: control and bidirectional formatting characters could imitate another name. */
-export const PersonName = Type.String({ ...nameText(100, '; not unique'), examples: ['Ada Lovelace'] });
+const PersonName = Type.String({ ...nameText(100, '; not unique'), examples: ['Ada Lovelace'] });
 
 /** OpenID Connect Core §2: at most 255 ASCII characters, compared as they are. */
 export const Subject = Type.String({

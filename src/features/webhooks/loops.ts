@@ -26,7 +26,9 @@ export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
     },
     begin(wake) {
       if (!vault.encrypts)
-        log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
+        log.warn(
+          'DATA_ENCRYPTION_KEY is not set: webhook signing secrets and client secrets of connections are stored unencrypted',
+        );
       worker.onCapacity(wake);
       const stopListening = db.listen(channel, wake);
       return async () => {

@@ -221,12 +221,12 @@ export const variables = {
   ),
   dataEncryptionKey: optional(
     encryptionKey,
-    'webhook signing secrets are stored unencrypted, with a warning',
+    'webhook signing secrets and client secrets of connections are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
       orFile: true,
       description:
-        '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets, and stored answers to requests with an Idempotency-Key, in the database',
+        '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets, client secrets of connections, and stored answers to requests with an Idempotency-Key, in the database',
     },
   ),
   dataEncryptionPreviousKeys: optional(encryptionKeys, 'only DATA_ENCRYPTION_KEY decrypts', {

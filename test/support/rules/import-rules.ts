@@ -22,7 +22,7 @@ const mayImport: Record<string, readonly string[]> = {
  */
 const orders: Readonly<Record<string, readonly string[]>> = {
   'kernel/': [
-    'audience.ts clock.ts fail.ts ids.ts overloaded.ts package-root.ts printable-json.ts secrets.ts',
+    'audience.ts clean-name.ts clock.ts fail.ts ids.ts overloaded.ts package-root.ts printable-json.ts secrets.ts',
     'url-problem.ts',
     'redirect-uri.ts',
     'config',

@@ -11,8 +11,7 @@ import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import classes from './Authorize.module.css';
 import { isClientAddress, isThisComputer } from './addresses.ts';
 import { approvalOf, type ConsentChoice, durations, endOf, firstChoice } from './consent-form.ts';
-import { RequestOver } from './RequestOver.tsx';
-import { isOver } from './SignIn.tsx';
+import { isOver, RequestOver } from './RequestOver.tsx';
 import { SwitchPerson } from './SwitchPerson.tsx';
 
 interface ConsentFormProps {

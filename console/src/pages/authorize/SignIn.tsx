@@ -2,7 +2,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
-import { type ApiError, toApiError } from '../../api/api-error.ts';
+import { toApiError } from '../../api/api-error.ts';
 import { chooseRequestOrganization, fetchSignInChoice, type SignInChoice } from '../../api/authorization.ts';
 import { rememberConnection } from '../../app/known-connection.ts';
 import { EmptyState } from '../../components/EmptyState.tsx';
@@ -12,19 +12,15 @@ import { Icon } from '../../components/Icon.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 import { requestSignIn } from './addresses.ts';
-import { RequestOver } from './RequestOver.tsx';
-
-/** Decided, expired, of another browser, or no request at all. */
-export const isOver = ({ status, code }: ApiError): boolean =>
-  code === 'AUTHORIZATION_REQUEST_NOT_FOUND' || code === 'AUTHORIZATION_REQUEST_DECIDED' || status === 400;
+import { isOver, RequestOver } from './RequestOver.tsx';
 
 interface SignInProps {
   readonly requestId: string;
-  /** Where there is one way to sign in, the browser takes it. */
-  readonly startsByItself: boolean;
+  /** As another person. Otherwise the browser takes the way to sign in by itself where there is one only. */
+  readonly switching: boolean;
 }
 
-export function SignIn({ requestId, startsByItself }: SignInProps) {
+export function SignIn({ requestId, switching }: SignInProps) {
   const [chosen, setChosen] = useState<SignInChoice>();
   const loaded = useQuery({
     queryKey: ['requestSignIn', requestId],
@@ -55,10 +51,13 @@ export function SignIn({ requestId, startsByItself }: SignInProps) {
       {choice.organizationNeeded ? (
         <OrganizationForm requestId={requestId} onChosen={setChosen} />
       ) : (
-        <Ways choice={choice} startsByItself={startsByItself} />
+        <Options choice={choice} switching={switching} />
       )}
       {choice.organizationNeeded && choice.instance && (
-        <WayButton address={requestSignIn(requestId)} label="Sign in with the provider of this instance" />
+        <SignInButton
+          address={requestSignIn(requestId, { switching })}
+          label="Sign in with the provider of this instance"
+        />
       )}
     </Stack>
   );
@@ -109,39 +108,47 @@ function OrganizationForm({ requestId, onChosen }: OrganizationFormProps) {
   );
 }
 
-interface Way {
+interface SignInOption {
   readonly connectionId?: string;
   readonly address: string;
   readonly label: string;
 }
 
-const waysOf = ({ requestId, connections, instance }: SignInChoice): readonly Way[] => [
+const optionsOf = (
+  { requestId, connections, instance }: SignInChoice,
+  switching: boolean,
+): readonly SignInOption[] => [
   ...connections.map(({ connectionId, name }) => ({
     connectionId,
-    address: requestSignIn(requestId, connectionId),
+    address: requestSignIn(requestId, { connectionId, switching }),
     label: `Sign in with ${visibleText(name)}`,
   })),
   ...(instance
-    ? [{ address: requestSignIn(requestId), label: 'Sign in with the provider of this instance' }]
+    ? [
+        {
+          address: requestSignIn(requestId, { switching }),
+          label: 'Sign in with the provider of this instance',
+        },
+      ]
     : []),
 ];
 
-interface WaysProps {
+interface OptionsProps {
   readonly choice: SignInChoice;
-  readonly startsByItself: boolean;
+  readonly switching: boolean;
 }
 
-function Ways({ choice, startsByItself }: WaysProps) {
-  const ways = waysOf(choice);
-  const only = ways.length === 1 ? ways[0] : undefined;
+function Options({ choice, switching }: OptionsProps) {
+  const options = optionsOf(choice, switching);
+  const only = options.length === 1 ? options[0] : undefined;
   // Once: a browser that refuses our cookies would otherwise go round in circles.
-  const [goes] = useState(() => startsByItself && only !== undefined && isFirst(choice.requestId));
+  const [goes] = useState(() => !switching && only !== undefined && isFirst(choice.requestId));
   useEffect(() => {
     if (!goes || !only) return;
     remember(only);
     location.replace(only.address);
   }, [goes, only]);
-  if (ways.length === 0)
+  if (options.length === 0)
     return (
       <EmptyState
         icon="lock"
@@ -156,29 +163,29 @@ function Ways({ choice, startsByItself }: WaysProps) {
           Going to the sign-in…
         </Text>
       )}
-      {ways.map((way) => (
-        <WayButton key={way.address} {...way} />
+      {options.map((option) => (
+        <SignInButton key={option.address} {...option} />
       ))}
     </Stack>
   );
 }
 
 /** The sign-in page offers it the next time. */
-const remember = ({ connectionId }: Way): void => {
+const remember = ({ connectionId }: SignInOption): void => {
   if (connectionId !== undefined) rememberConnection(connectionId);
 };
 
-const WayButton = (way: Way) => (
+const SignInButton = (option: SignInOption) => (
   <Button
     component="a"
-    href={way.address}
-    onClick={() => remember(way)}
+    href={option.address}
+    onClick={() => remember(option)}
     variant="default"
     leftSection={<Icon name="account" />}
     maw="100%"
   >
     <Group component="span" gap={4} wrap="nowrap" miw={0}>
-      <TenantText text={way.label} />
+      <TenantText text={option.label} />
     </Group>
   </Button>
 );

@@ -2,7 +2,7 @@
 import { AuthorizationError } from '../errors.ts';
 import { plainText } from '../plain-text.ts';
 
-export interface ExpectedCallback {
+interface ExpectedCallback {
   readonly issuer: string;
   readonly state: string;
   /** The answer must name the issuer (RFC 9207). */

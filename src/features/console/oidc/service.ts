@@ -1,47 +1,44 @@
 /**
  * Signing in through an OpenID provider: the instance's own, or that of a connection. `start` sends the browser to the provider; `finish`
- * verifies the answer and creates the session. Through a connection (people/admission.ts) the organization is known. Through the instance's own:
- * A person who was invited to several organizations, or to one that the person has never used, chooses or declines: anyone can found an
- * organization of the same name and invite people to it. A person without an invitation sees the own issuer and subject, which an
- * admin needs for an invitation.
+ * verifies the answer and creates the session. A connection belongs to one organization (people/admission.ts). The instance's own provider
+ * serves them all: a person who was invited to several, or to one that the person has never used, chooses or declines, because anyone can
+ * found an organization of the same name and invite people to it. A person without an invitation sees the own issuer and subject, which
+ * an admin needs for an invitation.
  */
 
 import { limits } from '../../../contract/limits.ts';
 import type { Scope } from '../../../contract/scopes.ts';
-import type { Caller, Origin } from '../../../kernel/caller.ts';
-import { conditionCheck, failedChecks } from '../../../kernel/conditions/match.ts';
+import { actingPerson, type Origin } from '../../../kernel/caller.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
+import type { Cookies } from '../../../kernel/http/input/secret-cookie.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
-import { organization } from '../../../kernel/policy.ts';
 import {
+  loggedSubject,
   type OpenIdProvider,
   ProviderProblem,
+  type SignInPrompt,
   type ProviderIdentity as VerifiedIdentity,
 } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConnectionProvider } from '../../connections/providers.ts';
 import type { Invitation, SignedInPerson } from '../../people/service.ts';
 import type { ConsoleDeps } from '../feature.ts';
-import { personOf, type Sessions } from '../sessions/service.ts';
+import type { Sessions } from '../sessions/service.ts';
 import { returnPath } from './return-path.ts';
-import type { ConnectionTest, ProviderIdentity, SignInOptions } from './schema.ts';
+import type { ProviderIdentity, SignInOptions } from './schema.ts';
 import { createSignInCookie, secretsOf } from './secrets.ts';
 import { errorOf, errorOfRefusal, type SignInError, SignInRefused } from './sign-in-errors.ts';
 import {
   type BegunSignIn,
-  findClaims,
   findIdentity,
   type Identity,
   insertSignIn,
   takeAnswer,
   takeIdentity,
-  updateClaims,
   updateIdentity,
 } from './store.ts';
-
-/** The header `Cookie`. */
-type Cookies = string | undefined;
+import { type ConnectionTests, createConnectionTests, testPage } from './test-connection.ts';
 
 /** The next address of the browser, and the cookies that the answer sets. */
 export interface Step {
@@ -56,26 +53,16 @@ interface StartRequest {
   readonly connectionId: unknown;
   /** The authorization request that the sign-in continues. */
   readonly requestId: unknown;
+  /** `select_account`: for another person than that of the session at the provider. */
+  readonly prompt: unknown;
   readonly site: unknown;
   readonly cookies: Cookies;
 }
 
-/** Continues an authorization request after the sign-in. Returns the address of the browser's next page. */
-export type ContinueRequest = (signIn: {
-  readonly requestId: string;
-  readonly personId: string;
-  readonly cookies: Cookies;
-  readonly origin: Origin;
-}) => Promise<string>;
-
-export interface ProviderSignInService {
+export interface ProviderSignInService extends Omit<ConnectionTests, 'finishTest'> {
   options(): SignInOptions;
   start(origin: Origin, request: StartRequest): Promise<Step>;
   finish(origin: Origin, cookies: Cookies, query: URLSearchParams): Promise<Step>;
-  /** Sends the browser to the connection's provider; the callback then stores the claims, and begins no session. */
-  startTest(caller: Caller, connectionId: string): Promise<Step>;
-  /** The last test of this browser. */
-  findTest(caller: Caller, cookies: Cookies): Promise<ConnectionTest>;
   /** UNAUTHORIZED unless the provider has confirmed an identity to this browser. */
   identity(cookies: Cookies): Promise<ProviderIdentity>;
   /** Returns the cookies to set. */
@@ -85,22 +72,18 @@ export interface ProviderSignInService {
 }
 
 const signInPage = '/console/sign-in';
-const testPage = '/console/connection-test';
+
+const errorPageOf = ({ testerId }: BegunSignIn): string => (testerId === null ? signInPage : testPage);
 
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
-
-/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
-const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
-
-const testerOf = ({ person, agentId }: Caller): string => person?.personId ?? agentId;
 
 export function createProviderSignIn(
   deps: ConsoleDeps,
   sessions: Pick<Sessions, 'create' | 'cookieProblem' | 'requireSafeCookies'>,
 ): ProviderSignInService {
   const { db, clock, ids, log, settings, provider, people, lockEligibility, recordRefusal } = deps;
-  const { connections, requirePermission, continueRequest, hasRequest } = deps;
+  const { connections, continueRequest, findRequestPrompt } = deps;
   const { findInvitations, recordSignIn } = people;
   const cookie = createSignInCookie(settings.baseUrl);
   const now = () => new Date(clock.now());
@@ -152,11 +135,12 @@ export function createProviderSignIn(
   const createSession = (
     tx: Tx,
     origin: Origin,
-    { agentId, organizationId, personId, name, role }: SignedInPerson,
+    signedIn: SignedInPerson,
     begun: { scopes: readonly Scope[]; cookies: Cookies; connectionId?: string },
   ): Promise<string> => {
     const { scopes, cookies, connectionId } = begun;
-    const person = personOf({ personId, name, role });
+    const { agentId, organizationId } = signedIn;
+    const person = actingPerson(signedIn);
     const session = { method: 'oidc', agentId, organizationId, scopes, person, connectionId } as const;
     return sessions.create(tx, origin, session, cookies);
   };
@@ -182,7 +166,7 @@ export function createProviderSignIn(
 
   const refuseUninvited = async (origin: Origin, { issuer, subject }: Identity): Promise<SignInError> => {
     const [first] = await findInvitations(db, issuer, subject);
-    const identity = { issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+    const identity = { issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
     if (!first) {
       await refuse(origin, { reason: 'not invited', ...identity });
       return 'not_invited';
@@ -201,7 +185,7 @@ export function createProviderSignIn(
     cookies: Cookies,
   ): Promise<Step> => ({
     location: requestId === null ? returnTo : await continueRequest({ requestId, personId, cookies, origin }),
-    cookies: [session, cookie.clear()],
+    cookies: [session, cookie.cleared],
   });
 
   const finishThrough = async (
@@ -231,29 +215,38 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
-      return failed(error.error, origin, [cookie.clear()]);
+      return failed(error.error, origin, [cookie.cleared]);
     }
   };
 
   /** Sends the browser to the provider, with a new cookie. */
-  const begin = async (origin: Origin, source: () => OpenIdProvider, signIn: BegunSignIn): Promise<Step> => {
+  const begin = async (
+    origin: Origin,
+    source: () => OpenIdProvider,
+    signIn: BegunSignIn,
+    prompt: SignInPrompt = {},
+  ): Promise<Step> => {
     const value = ids.secret('');
     try {
-      const location = await source().authorizationUrl(secretsOf(value));
+      const location = await source().authorizationUrl(secretsOf(value), prompt);
       const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
       await insertSignIn(db, { ...signIn, hash: hashSecret(value), expiresAt });
       return { location, cookies: [cookie.set(value)] };
     } catch (error) {
-      const page = signIn.testerId === null ? signInPage : testPage;
-      return failed(await problem(error, origin), origin, [], page);
+      return failed(await problem(error, origin), origin, [], errorPageOf(signIn));
     }
   };
 
-  const hashOf = (cookies: Cookies): Buffer | undefined => {
-    const value = cookie.read(cookies);
-    return value === undefined ? undefined : hashSecret(value);
+  /** For a client that wants a new sign-in: the person must have signed in since this one began. */
+  const maxAgeOf = async (
+    { requestId, expiresAt }: BegunSignIn & { expiresAt: string },
+    cookies: Cookies,
+  ): Promise<number | undefined> => {
+    const asked = requestId === null ? undefined : await findRequestPrompt(requestId, cookies);
+    const begunAt = Date.parse(expiresAt) - limits.providerSignInSeconds * 1_000;
+    return asked?.reauthenticate ? Math.ceil((clock.now() - begunAt) / 1_000) : undefined;
   };
 
   const requireIdentity = (found: Identity | undefined): Identity =>
@@ -264,20 +257,13 @@ export function createProviderSignIn(
 
   /** The sign-in of this browser, and the invitation of its person with this id. */
   const invitationOf = async (cookies: Cookies, personId: string) => {
-    const hash = hashOf(cookies);
+    const hash = cookie.hashIn(cookies);
     const known = requireIdentity(hash && (await findIdentity(db, hash, now())));
     const invitation = (await usableOf(known)).find((one) => one.personId === personId.toLowerCase());
     return { hash, invitation };
   };
 
-  /** For an unknown connection the same as for one of another organization. */
-  const requireManager = (caller: Caller, connection: ConnectionProvider | undefined) =>
-    requirePermission(
-      caller,
-      'organizations:managePeople',
-      organization(connection?.organizationId ?? caller.organizationId),
-      { foreign: 'CONNECTION_NOT_FOUND' },
-    );
+  const { startTest, finishTest, findTest } = createConnectionTests(deps, sessions, { begin, cookie });
 
   return {
     options: () => ({ oidc: provider ? { issuer: provider.issuer, name: provider.name } : null }),
@@ -287,7 +273,8 @@ export function createProviderSignIn(
       if (sessions.cookieProblem !== undefined) return failed('not_configured', origin);
       // Another origin must not sign a person in, not even as that person, except for a request that this browser has begun.
       const isForeign = site === 'cross-site' || site === 'same-site';
-      if (isForeign && !(requestId && (await hasRequest(requestId, cookies))))
+      const asked = requestId && (await findRequestPrompt(requestId, cookies));
+      if (isForeign && !asked)
         return provider || wanted.connectionId !== undefined
           ? { location: signInPage, cookies: [] }
           : failed('not_configured', origin);
@@ -296,21 +283,27 @@ export function createProviderSignIn(
         requestId: requestId ?? null,
         testerId: null,
       };
+      const prompt =
+        wanted.prompt === 'select_account'
+          ? { ...asked, loginHint: undefined, switchAccount: true }
+          : { ...asked };
       if (wanted.connectionId === undefined)
         return provider
-          ? begin(origin, () => provider, { ...signIn, connectionId: null })
+          ? begin(origin, () => provider, { ...signIn, connectionId: null }, prompt)
           : failed('not_configured', origin);
       const connectionId = uuidIn(wanted.connectionId);
       const connection =
         connectionId === undefined ? undefined : await connections.findProvider(db, connectionId);
       return connection?.usable
-        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId })
+        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId }, prompt)
         : failed('connection_unavailable', origin);
     },
 
     async finish(origin, cookies, query) {
       const value = cookie.read(cookies);
-      if (value === undefined) return failed(provider ? 'sign_in_expired' : 'not_configured', origin);
+      // A provider sends `state`: that of a connection, where the instance has no provider of its own.
+      const isAnswer = provider !== undefined || query.has('state');
+      if (value === undefined) return failed(isAnswer ? 'sign_in_expired' : 'not_configured', origin);
       const secrets = secretsOf(value);
       // Before the sign-in is used up: another site may send the browser here.
       if (query.get('state') !== secrets.state) {
@@ -319,19 +312,16 @@ export function createProviderSignIn(
       }
       const hash = hashSecret(value);
       const begun = await takeAnswer(db, hash, now());
-      if (!begun) return failed('sign_in_expired', origin, [cookie.clear()]);
+      if (!begun) return failed('sign_in_expired', origin, [cookie.cleared]);
       const { connectionId, testerId } = begun;
       const connection = connectionId === null ? undefined : await connections.findProvider(db, connectionId);
       try {
         // The answer is verified against the provider that the sign-in began with, so that of another one is of no use.
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
-          return failed('connection_unavailable', origin, [cookie.clear()]);
-        const identity = await source.identify(query, secrets);
-        if (testerId !== null) {
-          await updateClaims(db, hash, identity.claims);
-          return { location: testPage, cookies: [] };
-        }
+          return failed('connection_unavailable', origin, [cookie.cleared]);
+        const identity = await source.identify(query, secrets, await maxAgeOf(begun, cookies));
+        if (testerId !== null) return await finishTest(hash, identity);
         if (connection) return await finishThrough(origin, begun, connection, identity, cookies);
         const invitations = await usableOf(identity);
         const [first, ...others] = invitations;
@@ -347,39 +337,16 @@ export function createProviderSignIn(
         const choice = new URLSearchParams({ choose: 'organization', returnTo: begun.returnTo });
         return { location: `${signInPage}?${choice}`, cookies: [] };
       } catch (error) {
-        const page = testerId === null ? signInPage : testPage;
-        return failed(await problem(error, origin, connection), origin, [cookie.clear()], page);
+        const reason = await problem(error, origin, connection);
+        return failed(reason, origin, [cookie.cleared], errorPageOf(begun));
       }
     },
 
-    async startTest(caller, connectionId) {
-      sessions.requireSafeCookies();
-      const connection = await connections.findProvider(db, connectionId);
-      await requireManager(caller, connection);
-      if (!connection) return fail('CONNECTION_NOT_FOUND');
-      return begin(caller, connection.provider, {
-        ...{ returnTo: testPage, connectionId: connection.connectionId },
-        ...{ requestId: null, testerId: testerOf(caller) },
-      });
-    },
-
-    async findTest(caller, cookies) {
-      const hash = hashOf(cookies);
-      const test = hash && (await findClaims(db, { hash, testerId: testerOf(caller), now: now() }));
-      const connection = test && (await connections.findProvider(db, test.connectionId));
-      await requireManager(caller, connection);
-      if (!test || !connection)
-        return fail('CONNECTION_NOT_FOUND', { message: 'This browser has no test: begin again.' });
-      const { claims } = test;
-      const checks = connection.conditions.map((condition) => conditionCheck(condition, claims));
-      return {
-        ...{ connectionId: connection.connectionId, claims, checks },
-        admitted: failedChecks(checks).length === 0,
-      };
-    },
+    startTest,
+    findTest,
 
     async identity(cookies) {
-      const hash = hashOf(cookies);
+      const hash = cookie.hashIn(cookies);
       const identity = requireIdentity(hash && (await findIdentity(db, hash, now())));
       const choices = await usableOf(identity);
       return { ...identity, choices };
@@ -397,7 +364,7 @@ export function createProviderSignIn(
       // Of two requests at the same moment, one takes the row.
       const take = async (tx: Tx) => requireIdentity(hash && (await takeIdentity(tx, hash, now())));
       const session = (await signIn(origin, chosen, cookies, take)) ?? fail('PERSON_NOT_FOUND');
-      return [session, cookie.clear()];
+      return [session, cookie.cleared];
     },
   };
 }

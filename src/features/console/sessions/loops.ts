@@ -1,10 +1,11 @@
+import { actingPerson } from '../../../kernel/caller.ts';
 import type { Loop } from '../../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../../kernel/data/delete-in-chunks.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { deleteExpiredCodes } from '../codes/store.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import { deleteExpiredLinks } from '../links/store.ts';
-import { personOf, timesAt } from './service.ts';
+import { timesAt } from './service.ts';
 import { deleteExpiredSessions, type ExpiredSession } from './store.ts';
 
 const worker = {
@@ -29,7 +30,7 @@ export function createPurgeLoop({ db, clock, ledger }: Pick<ConsoleDeps, 'db' | 
       await ledger.recordAll(
         tx,
         ended.map((session) => ({
-          actor: session.person ? { ...worker, person: personOf(session.person) } : worker,
+          actor: session.person ? { ...worker, person: actingPerson(session.person) } : worker,
           type: 'session.ended',
           subject: {
             organizationId: session.organizationId,

@@ -2,7 +2,7 @@
 
 import { limits } from '../../../contract/limits.ts';
 import { scopes as allScopes, type Scope } from '../../../contract/scopes.ts';
-import type { Actor, Caller, Origin, Person } from '../../../kernel/caller.ts';
+import { type Actor, actingPerson, type Caller, type Origin, type Person } from '../../../kernel/caller.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { Identity } from '../../../kernel/http/access/identity.ts';
@@ -18,7 +18,6 @@ import {
   type EndedSession,
   findSession,
   insertSession,
-  type StoredPerson,
   type StoredSession,
   type Times,
   touchSession,
@@ -122,7 +121,7 @@ export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): 
     const [first] = ended;
     if (!first) return;
     // The person of the session ends it, also by a sign-in as another.
-    const person = first.person ? personOf(first.person) : undefined;
+    const person = first.person ? actingPerson(first.person) : undefined;
     await recordEnd(tx, { ...actor, agentId: first.agentId ?? nilUuid, person }, ended, reason);
   };
 
@@ -250,12 +249,6 @@ function scopesOf({ scopes, allowedScopes, person }: StoredSession): Scope[] {
   return person?.role === 'viewer' ? held.filter((scope) => scope.endsWith(':read')) : held;
 }
 
-export const personOf = ({ personId, name, role }: StoredPerson): Person => ({
-  personId,
-  name,
-  role: role === 'viewer' ? 'none' : role,
-});
-
 /** For the guard. The query finds sessions of active organizations only. */
 function identityOf(session: StoredSession): Identity {
   const { sessionId, agentId, organizationId, planTier, rateLimitPerMinute, person } = session;
@@ -269,6 +262,6 @@ function identityOf(session: StoredSession): Identity {
     rateLimitPerMinute,
     scopes,
     grantableScopes: scopes,
-    ...(person && { person: personOf(person) }),
+    ...(person && { person: actingPerson(person) }),
   };
 }

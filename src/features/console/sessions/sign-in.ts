@@ -1,6 +1,6 @@
 /** Signing in by client id and secret, by the code of a one-time link, or by a code for the command line. */
 
-import type { Origin } from '../../../kernel/caller.ts';
+import { actingPerson, type Origin } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
@@ -12,7 +12,7 @@ import { findCode, takeCode } from '../codes/store.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import { findLink, hasActiveCredential, type StoredLink, takeLink } from '../links/store.ts';
 import type { SignIn } from '../schema.ts';
-import { personOf, type Sessions, type SignInMethod, timesAt } from './service.ts';
+import { type Sessions, type SignInMethod, timesAt } from './service.ts';
 import { lockSession } from './store.ts';
 
 interface SignInRequest {
@@ -159,7 +159,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
         maker,
         credentialId: credentialId ?? undefined,
         connectionId: connectionId ?? undefined,
-        person: person ? personOf(person) : undefined,
+        person: person ? actingPerson(person) : undefined,
       });
     });
     return typeof result === 'string' ? result : refuse(request, 'command-line', result);

@@ -2,10 +2,10 @@ import { Alert, Badge, Button, Stack, Text } from '@mantine/core';
 import type { Agent, DelegatedAccess, PolicyAccess } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
-import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { type Column, TableOrText, timeColumn } from '../../../components/DataTable.tsx';
 import { Icon } from '../../../components/Icon.tsx';
+import { PartyName } from '../../../components/PartyName.tsx';
 import { QueryState } from '../../../components/QueryState.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { Section } from '../../../components/Section.tsx';
@@ -61,7 +61,7 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
               rows={access.data.delegated}
               columns={delegatedColumns}
               rowId={({ chainId }) => chainId}
-              empty="No agent has delegated anything to it."
+              empty="No agent or person has delegated anything to it."
             />
           </Section>
           <Section
@@ -93,8 +93,14 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
 }
 
 const delegatedColumns: readonly Column<DelegatedAccess>[] = [
-  { header: 'Acts for', cell: ({ subjectId }) => <AgentName agentId={subjectId} /> },
-  { header: 'Received from', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
+  {
+    header: 'Acts for',
+    cell: ({ subjectType, subjectId }) => <PartyName type={subjectType} id={subjectId} />,
+  },
+  {
+    header: 'Received from',
+    cell: ({ delegatorType, delegatorId }) => <PartyName type={delegatorType} id={delegatorId} />,
+  },
   { header: 'API', cell: ({ audiences }) => <TenantText text={audiences.join(', ')} /> },
   {
     header: 'Scopes now',

@@ -60,7 +60,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         <Stack gap={0} maw="15rem">
           <TenantText text={person.email ?? person.subject} />
           <Text size="xs" c="dimmed" component="div">
-            <Way
+            <SignInMethod
               person={person}
               connection={connectionOf(person)?.name}
               isInstance={person.issuer === provider?.issuer}
@@ -186,14 +186,14 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
   );
 }
 
-interface WayProps {
+interface SignInMethodProps {
   readonly person: Person;
   readonly connection: string | undefined;
   readonly isInstance: boolean;
 }
 
 /** How the person signs in: a connection, or a provider by its issuer. */
-function Way({ person: { connectionId, issuer }, connection, isInstance }: WayProps) {
+function SignInMethod({ person: { connectionId, issuer }, connection, isInstance }: SignInMethodProps) {
   if (connection !== undefined) return <TenantText text={`through ${connection}`} />;
   if (connectionId !== null) return <>through a connection</>;
   return isInstance ? <>through the provider of this instance</> : <TenantText text={issuer} />;

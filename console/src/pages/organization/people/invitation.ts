@@ -1,7 +1,7 @@
 /** The form of an invitation, and the request that it makes. */
 import type { Connection, NewPerson } from '../../../api/generated.ts';
 
-export interface InvitationValues extends Record<string, unknown> {
+interface InvitationValues extends Record<string, unknown> {
   name: string;
   role: NewPerson['role'];
   /** Empty for a member. */
