@@ -336,6 +336,44 @@ browserTest(
   },
 );
 
+/** As if another tab were in front, or this one again. */
+const hide = (page: Page, hidden: boolean) =>
+  page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'))`);
+
+browserTest('a hidden tab counts in its title, one of several, and sends no request', async (t) => {
+  await clear();
+  const page = await openAs(t, linus, '/approvals');
+  await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  const other = await page.context().newPage();
+  await other.goto('/console/approvals');
+  await other.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  const streams = () =>
+    Promise.all(
+      [page, other].map((one) => one.evaluate('navigator.locks.query().then(({ held }) => held.length)')),
+    );
+  await Promise.all([hide(page, true), hide(other, true)]);
+  await until('a tab that keeps its stream', async () => ((await streams())[0] === 1 ? true : undefined));
+  const requests: string[] = [];
+  page.context().on('request', (request) => requests.push(request.url()));
+  const { approval_id } = await ask(linus);
+  const titles = () => Promise.all([page.title(), other.title()]);
+  await until('a number in one title', async () => {
+    const counted = (await titles()).filter((text) => text.startsWith('(1) '));
+    return counted.length === 1 || undefined;
+  });
+  assert.deepEqual(requests, []);
+  assert.equal((await decide(linus, approval_id, { decision: 'deny' })).status, 200);
+  await until('no number', async () => (await titles()).every((text) => !text.startsWith('(')) || undefined);
+  assert.deepEqual(requests, []);
+
+  // Back in front, both know everything.
+  await ask(linus, { binding_message: 'While it was hidden' });
+  await Promise.all([hide(page, false), hide(other, false)]);
+  await Promise.all([page, other].map((one) => row(one, 'While it was hidden').waitFor()));
+  await Promise.all([page, other].map((one) => title(one, /^\(1\) Approvals/)));
+});
+
 browserTest('of two people one wins; the other sees the newest state', async (t) => {
   await clear();
   const { approval_id } = await ask('approvers');

@@ -7,6 +7,7 @@ import {
   contentOf,
   startConsole,
 } from '../support/console.ts';
+import { insertApprovalRow } from '../support/scenarios/approval-rows.ts';
 import { createTenant } from '../support/scenarios/plans.ts';
 
 const server = await startConsole({ MULTI_TENANT: 'true' });
@@ -33,7 +34,15 @@ browserTest('controls with their evidence; filter and selection are in the URL',
 browserTest('the report of the own organization, at 360 px', async (t) => {
   const [tenant, other] = [await createTenant(server), await createTenant(server)];
   for (let count = 0; count < 3; count += 1) await server.agent({ organization_id: other.organizationId });
+  const { organizationId, agentId } = tenant;
+  const row = { organizationId, agentId, createdAt: server.clock.now() - 1_000 };
+  for (const status of ['pending', 'denied', 'denied'] as const)
+    await insertApprovalRow(server.sql, { ...row, status });
   const page = await server.open(t, '/compliance', { as: tenant, width: 360 });
+  const approvals = page.getByRole('table', { name: 'Approvals by agent and outcome' });
+  const outcomes = approvals.locator('tbody td');
+  await outcomes.first().waitFor();
+  assert.deepEqual((await outcomes.allInnerTexts()).slice(1), ['0', '2', '0', '0', '1']);
   const report = page.getByRole('region', { name: 'Report' });
   await report.getByText('intact', { exact: true }).waitFor();
   const figures = await report.locator('dd').allInnerTexts();

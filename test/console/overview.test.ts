@@ -11,6 +11,7 @@ import {
   startConsole,
 } from '../support/console.ts';
 import { execute, newAgent } from '../support/harness.ts';
+import { insertApprovalRow } from '../support/scenarios/approval-rows.ts';
 import { createTenant, requestToken, type Tenant } from '../support/scenarios/plans.ts';
 
 const server = await startConsole({ MULTI_TENANT: 'true' });
@@ -59,6 +60,17 @@ async function createBusyTenant(names: { credential: string; webhook: string }):
   await requestToken(server, { clientId: agentId, clientSecret: 'cs_wrong' });
   await server.call('GET', '/api/v1/agents', { token: 'no-token' });
   await createFailingWebhook(tenant, names.webhook);
+  const asked = server.clock.now() - 600_000;
+  const approval = { organizationId: tenant.organizationId, agentId, createdAt: asked };
+  for (const status of ['pending', 'pending'] as const)
+    await insertApprovalRow(server.sql, { ...approval, status });
+  const denied = {
+    ...approval,
+    status: 'denied',
+    decidedBy: randomUUID(),
+    decidedAt: asked + 90_000,
+  } as const;
+  await insertApprovalRow(server.sql, denied);
   return tenant;
 }
 
@@ -236,6 +248,14 @@ browserTest(
     assert.match(webhook?.[1] ?? '', /^2 failed\s+1 dead letter$/);
     assert.match(webhook?.[2] ?? '', /connection refused/);
 
+    const approvals = section(page, 'Approvals');
+    await approvals.getByText('90 s', { exact: true }).waitFor();
+    await approvals.getByRole('link', { name: '2', exact: true }).click();
+    await page.waitForURL(/\/console\/approvals\?tab=organization&status=pending$/);
+    await page.getByText('2 approvals', { exact: true }).first().waitFor();
+
+    await goTo(page, '/');
+    for (const control of await page.getByText('Table', { exact: true }).all()) await control.click();
     await page.getByRole('table', { name: 'Refusals by reason' }).getByRole('row').nth(1).click();
     await page.waitForURL(/\/console\/audit\?/);
     const refused = new URL(page.url()).searchParams;

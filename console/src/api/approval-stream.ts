@@ -1,14 +1,16 @@
 /**
- * One EventSource per tab on the approvals of the person: it tells of new and changed ones at once. Like the stream of all events it closes
- * while the tab is hidden or unused, because a browser has only six connections for all tabs of a server.
+ * The stream of the person's approvals: it tells of new and changed ones at once. A browser has only six connections for all tabs of a
+ * server, so of all hidden or unused tabs one keeps its stream, for the number in its title. Such a tab sends no request: it must not keep
+ * the session alive.
  */
 import { isActive, onActivity } from './activity.ts';
-import { approvalEventsPath } from './approvals.ts';
+import { type Approval, approvalEventsPath } from './approvals.ts';
 
 const firstRetryMilliseconds = 1_000;
 const longestRetryMilliseconds = 60_000;
 /** Changes come in bursts: the first counts at once, the others together. */
 const refreshMilliseconds = 1_000;
+const lockName = 'countersign-approvals';
 
 export interface ApprovalStream {
   start(): void;
@@ -18,14 +20,19 @@ export interface ApprovalStream {
   isLive(): boolean;
 }
 
+/** A message of the stream. */
+export type ApprovalChange = Pick<Approval, 'approvalId' | 'status'>;
+
 interface StreamOptions {
   /** An approval came or changed, or may have while there was no connection. */
   readonly onChange: () => void;
+  /** The same while the tab is inactive: nothing may be requested. */
+  readonly onHiddenChange: (change: ApprovalChange) => void;
   /** The stream was refused: the session may have ended. */
   readonly onRefusal: () => void;
 }
 
-export function createApprovalStream({ onChange, onRefusal }: StreamOptions): ApprovalStream {
+export function createApprovalStream({ onChange, onHiddenChange, onRefusal }: StreamOptions): ApprovalStream {
   const statusListeners = new Set<() => void>();
   let source: EventSource | undefined;
   let started = false;
@@ -35,6 +42,7 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
   let pauseTimer: ReturnType<typeof setTimeout> | undefined;
   let changedInPause = false;
   let endActivity = () => {};
+  let releaseLock = () => {};
 
   const setLive = (next: boolean) => {
     if (live === next) return;
@@ -56,8 +64,12 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
     }, refreshMilliseconds);
   };
 
+  const receive = ({ data }: MessageEvent<string>) =>
+    isActive() ? change() : onHiddenChange(JSON.parse(data) as ApprovalChange);
+
   const close = () => {
     clearTimeout(retryTimer);
+    releaseLock();
     source?.close();
     source = undefined;
     setLive(false);
@@ -76,6 +88,7 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
     };
     opened.onerror = () => {
       setLive(false);
+      if (!isActive()) return close();
       // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED) return;
       close();
@@ -83,10 +96,28 @@ export function createApprovalStream({ onChange, onRefusal }: StreamOptions): Ap
       retryTimer = setTimeout(open, retryMilliseconds);
       retryMilliseconds = Math.min(longestRetryMilliseconds, retryMilliseconds * 2);
     };
-    opened.addEventListener('approval', change);
+    opened.addEventListener('approval', receive);
   };
 
-  const followActivity = () => (isActive() ? open() : close());
+  /** Keeps the stream of this tab, unless another inactive tab keeps its own. Plain http has no locks, besides on this computer. */
+  const keepAlone = () => {
+    const keeping = new Promise<void>((resolve) => {
+      releaseLock = resolve;
+    });
+    const decide = (lock: unknown) => {
+      if (lock) return keeping;
+      if (!isActive()) close();
+    };
+    if (navigator.locks) void navigator.locks.request(lockName, { ifAvailable: true }, decide);
+    else close();
+  };
+
+  const followActivity = () => {
+    if (!isActive()) return source && keepAlone();
+    releaseLock();
+    if (source) change();
+    else open();
+  };
 
   return {
     start() {

@@ -7,6 +7,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { toApiError } from './api-error.ts';
+import type { ApprovalChange } from './approval-stream.ts';
 import {
   type Decision,
   decideApproval,
@@ -58,6 +59,12 @@ export function useDecision(approvalId: string) {
     },
   });
 }
+
+/** Changes the number without a request, until the person is back and it loads again. */
+export const countChange = (client: QueryClient, { status }: ApprovalChange): void =>
+  void client.setQueryData<number>([key, 'waiting'], (count) =>
+    count === undefined ? undefined : Math.max(0, count + (status === 'pending' ? 1 : -1)),
+  );
 
 /** Loads again what is shown of approvals. */
 export function refreshApprovals(client: QueryClient): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from 'react';
 import { isActive } from '../api/activity.ts';
 import { createApprovalStream } from '../api/approval-stream.ts';
-import { refreshApprovals, useWaitingCount } from '../api/own-approvals.ts';
+import { countChange, refreshApprovals, useWaitingCount } from '../api/own-approvals.ts';
 import { useTitleCount } from './document-title.ts';
 import { useSessionState } from './session-context.tsx';
 
@@ -29,6 +29,7 @@ export function ApprovalProvider({ children }: { readonly children: ReactNode })
     () =>
       createApprovalStream({
         onChange: () => void refreshApprovals(client),
+        onHiddenChange: (change) => countChange(client, change),
         onRefusal: () => void latestRefresh.current().catch(() => undefined),
       }),
     [client],

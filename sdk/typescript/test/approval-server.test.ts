@@ -31,7 +31,7 @@ const platform = (during: () => Promise<unknown> = async () => {}) => ({
 });
 
 async function agentThat(during?: () => Promise<unknown>) {
-  const { clientId, agent, agentId } = await asker();
+  const { clientId, agent, agentId } = await asker({ allowedScopes: [] });
   const options = { issuer, clientId, auth: agent.clientSecret };
   return { agentId, client: createClient({ ...options, platform: platform(during) }) };
 }

@@ -186,6 +186,7 @@ export function createAuthorizationEndpoint(
     const wanted = { ...requested, resource };
     await requireClient(client, organizationId);
     await requireKnownScopes(wanted, organizationId);
+    await flow.requireDetails(wanted, organizationId ?? undefined);
 
     const { prompt } = wanted;
     const isOwnStart = http.site === 'none' || http.site === 'same-origin';

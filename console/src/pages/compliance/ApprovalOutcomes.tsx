@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import type { Output } from '../../api/request.ts';
 import { AgentName } from '../../components/AgentName.tsx';
@@ -38,14 +39,23 @@ export function ApprovalOutcomes() {
       actions={<CopyAsCurl operation="getApprovalAnalytics" input={{}} />}
     >
       <QueryState query={approvals} label="Loading the approvals" rows={2}>
-        {({ data }) => (
-          <TableOrText
-            label="Approvals by agent and outcome"
-            rows={data}
-            columns={columns}
-            rowId={({ agentId }) => agentId}
-            empty="No agent has asked a person yet."
-          />
+        {({ data, days, total }) => (
+          <>
+            <TableOrText
+              label="Approvals by agent and outcome"
+              rows={data}
+              columns={columns}
+              rowId={({ agentId }) => agentId}
+              empty={`No agent has asked a person in the last ${days} days.`}
+            />
+            {data.length > 0 && (
+              <Text size="xs" c="dimmed" mt={4}>
+                {total > data.length &&
+                  `The ${data.length} of ${total.toLocaleString('en')} that asked most. `}
+                In the last {days} days.
+              </Text>
+            )}
+          </>
         )}
       </QueryState>
     </Section>

@@ -6,6 +6,7 @@ import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
+import { ApprovalOutcomes } from './ApprovalOutcomes.tsx';
 import { ControlDetail, ControlStatus } from './ControlDetail.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
 import type { Control } from './evidence.ts';
@@ -38,6 +39,7 @@ export function CompliancePage() {
       />
       <Stack gap="md">
         <Report />
+        <ApprovalOutcomes />
         <div>
           <ListPage
             title="Controls"

@@ -26,7 +26,9 @@ export function WaitingApprovals({
             </Anchor>
           ),
           'Median time to a decision':
-            medianDecisionSeconds === null ? 'nothing decided yet' : decisionTime(medianDecisionSeconds),
+            medianDecisionSeconds === null
+              ? 'none in the last 24 hours'
+              : decisionTime(medianDecisionSeconds),
         }}
       />
     </Section>
