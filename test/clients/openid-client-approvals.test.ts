@@ -131,8 +131,13 @@ describe('openid-client', () => {
     const { browser, personId } = await member();
     let asked: client.BackchannelAuthenticationResponse | undefined;
     const { config, polls } = await discover(clientId, auth, 'oauth2', async ({ length }) => {
-      if (length === 2)
-        assert.equal((await decide(browser, approvalIdOf(asked ?? assert.fail()))).status, 200);
+      const approvalId = approvalIdOf(asked ?? assert.fail());
+      // However slow the machine is, the second poll comes too soon.
+      if (length === 1)
+        await t.sql(`update approvals set polled_at = polled_at + interval '1 hour' where approval_id = $1`, [
+          approvalId,
+        ]);
+      if (length === 2) assert.equal((await decide(browser, approvalId)).status, 200);
     });
     asked = await ask(config, personId);
     const from = performance.now();
