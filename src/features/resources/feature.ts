@@ -26,6 +26,7 @@ import { createShareService } from './shares/shares.ts';
 import { createVerificationService } from './verification.ts';
 
 export { resourceReads } from './access.ts';
+
 export interface ResourceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly issuer: string;
   /** Whether the owner of a resource must prove the host of its identifier. */
