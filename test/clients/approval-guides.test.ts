@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Client, createClient } from '../../sdk/typescript/src/sdk.ts';
 import { guidePrograms, guides, resourceOf } from '../support/clients/guide-programs.ts';
+import { listenForApprovals } from '../support/clients/listening.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startReceiver } from '../support/peers/receivers.ts';
 import {
@@ -17,12 +18,10 @@ import {
   startProgram,
   until,
 } from '../support/programs.ts';
-import { createApprovalScenario, ownApprovals } from '../support/scenarios/approvals.ts';
+import { ownApprovals } from '../support/scenarios/approvals.ts';
 
-const port = await freePort();
-const scenario = await createApprovalScenario({ BASE_URL: `http://localhost:${port}` });
+const scenario = await listenForApprovals();
 const { t, issuer, organizationId, operate, member, provider, asker, decide } = scenario;
-await t.app.http.server.listen({ port, host: '127.0.0.1' });
 
 type Person = Awaited<ReturnType<typeof member>>;
 

@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import * as client from 'openid-client';
-import { freePort } from '../support/programs.ts';
-import { cibaGrant, createApprovalScenario, paymentType } from '../support/scenarios/approvals.ts';
+import { listenForApprovals } from '../support/clients/listening.ts';
+import { cibaGrant, paymentType } from '../support/scenarios/approvals.ts';
 
-const port = await freePort();
-const scenario = await createApprovalScenario({ BASE_URL: `http://localhost:${port}` });
+const scenario = await listenForApprovals();
 const { t, issuer, api, asker, member, decide, operate } = scenario;
-await t.app.http.server.listen({ port, host: '127.0.0.1' });
 
 const payment = { type: paymentType.type, amount: 120, currency: 'EUR' };
 /** The interval of the answer is 5 seconds; the library waits it before each poll. */

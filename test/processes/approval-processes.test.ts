@@ -1,18 +1,16 @@
 /** Two processes share PostgreSQL: of decisions at the same moment exactly one wins, whichever process takes it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { listenForApprovals } from '../support/clients/listening.ts';
 import { environment } from '../support/harness.ts';
-import { freePort, startServe } from '../support/programs.ts';
-import { cibaGrant, createApprovalScenario, ownApprovals } from '../support/scenarios/approvals.ts';
+import { startServe } from '../support/programs.ts';
+import { cibaGrant, ownApprovals } from '../support/scenarios/approvals.ts';
 import { fromPage } from '../support/scenarios/console.ts';
 
-const port = await freePort();
-const issuer = `http://localhost:${port}`;
-const scenario = await createApprovalScenario({ BASE_URL: issuer });
-const { t, asker, request, member, read, makeResource, setPolicy, operate } = scenario;
-await t.app.http.server.listen({ port, host: '127.0.0.1' });
+const scenario = await listenForApprovals();
+const { t, issuer, asker, request, member, read, makeResource, setPolicy, operate } = scenario;
 const other = await startServe(environment(t.databaseUrl, { BASE_URL: issuer }));
-const nodes = [`http://127.0.0.1:${port}`, other.url];
+const nodes = [issuer, other.url];
 
 const people = [await member(), await member()];
 type Person = (typeof people)[number];
