@@ -12,6 +12,7 @@ import {
   ProviderProblem,
   type ProviderReason,
   type ProviderSettings,
+  type SignInPrompt,
   type SignInSecrets,
 } from '../kernel/ports/openid-provider.ts';
 import { type Outbound, OutboundProblem } from '../kernel/ports/outbound.ts';
@@ -79,7 +80,7 @@ export function createOpenIdProvider(
     issuer,
     name,
 
-    async authorizationUrl({ state, nonce, codeVerifier }, loginHint) {
+    async authorizationUrl({ state, nonce, codeVerifier }, prompt = {}) {
       try {
         const { library, client } = await open();
         return library.buildAuthorizationUrl(client, {
@@ -90,14 +91,14 @@ export function createOpenIdProvider(
           nonce,
           code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
           code_challenge_method: 'S256',
-          ...(loginHint && { login_hint: loginHint }),
+          ...promptParameters(prompt, issuer, client.serverMetadata().prompt_values_supported),
         }).href;
       } catch (error) {
         throw problemOf(error, 'unavailable');
       }
     },
 
-    async identify(query, { state, nonce, codeVerifier }: SignInSecrets) {
+    async identify(query, { state, nonce, codeVerifier }: SignInSecrets, maxAgeSeconds) {
       const { library, client } = await open().catch((error) => {
         throw problemOf(error, 'unavailable');
       });
@@ -107,6 +108,7 @@ export function createOpenIdProvider(
           expectedNonce: nonce,
           pkceCodeVerifier: codeVerifier,
           idTokenExpected: true,
+          ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
         });
         const claims = answer.claims();
         if (!claims) throw new ProviderProblem('invalid', 'the provider sent no ID token');
@@ -115,6 +117,25 @@ export function createOpenIdProvider(
         throw problemOf(error, 'invalid', library);
       }
     },
+  };
+}
+
+/** Every provider must know `login` (OpenID Connect Core §15.1). Google knows only `select_account`, and lists neither. */
+function promptParameters(
+  { loginHint, reauthenticate, switchAccount }: SignInPrompt,
+  issuer: string,
+  listed: unknown,
+): Record<string, string> {
+  const unlisted = issuer === 'https://accounts.google.com' ? ['select_account'] : ['login'];
+  const known: readonly unknown[] = Array.isArray(listed) ? listed : unlisted;
+  const select = known.includes('select_account') ? 'select_account' : 'login';
+  const login = known.includes('login') ? 'login' : select;
+  const prompts = new Set([...(reauthenticate ? [login] : []), ...(switchAccount ? [select] : [])]);
+  return {
+    ...(loginHint !== undefined && { login_hint: loginHint }),
+    ...(prompts.size > 0 && { prompt: [...prompts].join(' ') }),
+    // The ID token then has `auth_time`.
+    ...(reauthenticate && { max_age: '0' }),
   };
 }
 

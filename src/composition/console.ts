@@ -32,7 +32,7 @@ export function openConsole(
     connections,
     requirePermission,
     continueRequest: authorization.continueRequest,
-    findRequest: authorization.findRequest,
+    findRequestPrompt: authorization.findRequestPrompt,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
     files: createConsoleFiles(folder),
     findCredential: credentials.findBySecret,

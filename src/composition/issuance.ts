@@ -10,7 +10,6 @@ import { createDelegations, type Delegations } from '../features/delegation/feat
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
-import { readAuthorizationDetails } from '../features/resources/feature.ts';
 import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   clientRefusalCodes,
@@ -78,6 +77,7 @@ export function createIssuance(
     people: registry.people,
     connections: registry.connections,
     findLendingTarget: resources.findLendingTarget,
+    detailsProblem: resources.detailsProblem,
     findClientAgent: agents.findClientAgent,
   });
   const approvals = createApprovals({
@@ -88,7 +88,7 @@ export function createIssuance(
     newRefreshToken: authorization.newRefreshToken,
     isPublicClient: authorization.isPublicClient,
     findLendingTarget: resources.findLendingTarget,
-    readAuthorizationDetails,
+    readAuthorizationDetails: resources.readAuthorizationDetails,
     lockAgents: agents.lockAll,
     // Each needs the other: asking for an approval authenticates the client, and the token endpoint offers the grant of approvals.
     authenticateClient: async (...request) => tokens.authenticateClient(...request),

@@ -36,5 +36,11 @@ export const scopeDescriptions: Readonly<Record<Scope, string>> = {
 /** All scopes except the operator's can be delegated. */
 export const delegableScopes: readonly Scope[] = scopes.filter((scope) => scope !== operatorScope);
 
+/**
+ * For the 401 of a route without a fixed scope: an authorization needs one to begin with, and no scope gives less. A route that needs more
+ * says so in its 403.
+ */
+export const leastScope: Scope = 'agents:read';
+
 const known: ReadonlySet<string> = new Set(scopes);
 export const isScope = (word: string): word is Scope => known.has(word);

@@ -172,6 +172,13 @@ describe('oauth4webapi', () => {
       oauth.revocationRequest(server, registered.client, auth, token, insecure);
     assert.equal((await revoke((await keyAuth()).auth)).status, 401);
     assert.equal((await revoke(registered.auth, `csr_${oauth.generateRandomState()}`)).status, 200);
+    // The assertion alone names the client: client_id is optional beside it (RFC 7521 §4.2).
+    const nameless: oauth.ClientAuth = async (...request) => {
+      await registered.auth(...request);
+      request[2].delete('client_id');
+    };
+    assert.equal((await revoke(nameless, `csr_${oauth.generateRandomState()}`)).status, 200);
+    assert.equal((await revoke(nameless, access_token)).status, 401);
     assert.equal(await scenario.isActive(access_token), true);
     assert.equal((await revoke(registered.auth)).status, 200);
     assert.equal(await scenario.isActive(access_token), false);

@@ -73,9 +73,12 @@ describe('addresses of the consent page', () => {
       assert.equal(isThisComputer(host), false, host);
   });
 
-  it('a sign-in names the request, and the connection if there is one', () => {
-    assert.equal(requestSignIn('r&1', 'c'), '/console/api/oidc/start?connectionId=c&requestId=r%261');
-    assert.equal(requestSignIn('r'), '/console/api/oidc/start?requestId=r');
+  it('a sign-in names the request, the connection if there is one, and asks for another account', () => {
+    const start = '/console/api/oidc/start';
+    const first = { connectionId: 'c', switching: false };
+    assert.equal(requestSignIn('r&1', first), `${start}?connectionId=c&requestId=r%261`);
+    assert.equal(requestSignIn('r', { switching: false }), `${start}?requestId=r`);
+    assert.equal(requestSignIn('r', { switching: true }), `${start}?requestId=r&prompt=select_account`);
   });
 });
 

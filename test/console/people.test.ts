@@ -516,8 +516,12 @@ browserTest('the other states: sign-in, refusals, the end of a request, errors',
   await assertAccessible(page, { whole: true });
   await assertNoSidewaysScroll(page);
   await page.getByRole('button', { name: 'Sign in as another person' }).click();
-  await page.getByRole('link', { name: 'Sign in with Staff' }).waitFor();
+  const staff = page.getByRole('link', { name: 'Sign in with Staff' });
+  await staff.waitFor();
   assert.deepEqual(starts, []);
+  await staff.click();
+  await page.getByRole('heading', { name: 'Provider' }).waitFor();
+  assert.equal(new URLSearchParams(starts.splice(0)[0]).get('prompt'), 'select_account');
 
   // Decisions: an address that is no client's is not opened; a failure keeps the choice; a second decision is too late.
   await open();

@@ -385,6 +385,7 @@ describe('the Helm chart', () => {
         ['TCP 6380'],
         ['TCP 9093', 'TCP 9094'],
         ['TCP 4222'],
+        ['TCP 587', 'TCP 465'],
         ['TCP 443'],
         ['TCP 4318'],
       ]);

@@ -285,6 +285,7 @@ export const showsForeign: Readonly<Record<string, string>> = {
   getAuthorizationSignIn: 'the holder of a cookie already knows that its request exists',
   chooseAuthorizationOrganization: 'the holder of a cookie already knows that its request exists',
   listOwnConsents: 'the holder of a cookie already knows that its session exists',
+  streamOwnApprovals: 'the holder of a cookie already knows that its session exists',
   revokeOwnConsent: 'the holder of a cookie already knows that its session exists',
   listOwnApprovals: 'the holder of a cookie already knows that its session exists',
   getOwnApproval: 'the holder of a cookie already knows that its session exists',

@@ -222,6 +222,42 @@ clientPolicies:
   });
 });
 
+describe('approval policies', () => {
+  it('are set, also of an organization that the file creates, and keep fields that are left out', async () => {
+    const text = (fields: string) => `version: 1
+organizations:
+  - {slug: approving, name: Approving}
+approvalPolicies:
+  - {organization: approving, ${fields}}
+`;
+    const first = text('maxAccessSeconds: 900, requireTwo: [https://pay.example]');
+    const made = await applied(first, '--yes');
+    assert.equal(made.code, 0, made.output);
+    assert.match(
+      made.stdout,
+      /^~ approval policy of approving\n {4}maxAccessSeconds +86400 → 900\n {4}requireTwo +\+ https:\/\/pay\.example$/m,
+    );
+    assert.equal((await applied(first, '--plan')).code, 0);
+    assert.equal((await applied(text('selfApproval: true'), '--yes')).code, 0);
+    const { organizationId } = (await api('GET', '/organizations?limit=100')).data.find(
+      ({ slug }: { slug: string }) => slug === 'approving',
+    );
+    const policy = { maxAccessSeconds: 900, selfApproval: true, requireTwo: ['https://pay.example'] };
+    assert.deepEqual(await api('GET', `/organizations/${organizationId}/approval-policy`), policy);
+    const exported = await countersign(['export', '--organization', organizationId]);
+    assert.match(
+      exported.stdout,
+      /^approvalPolicies:\n {2}- organization: approving\n {4}maxAccessSeconds: 900\n {4}selfApproval: true$/m,
+    );
+    const again = await countersign(['apply', '-f', '-', '--plan'], { input: exported.stdout });
+    assert.equal(again.code, 0, again.output);
+    const twice = await applied(text('selfApproval: true}\n  - {organization: approving'), '--plan');
+    assert.match(twice.output, /:6:5: an earlier entry has the approval policy of approving/);
+    const wrong = await applied(text('maxAccessSeconds: 5'), '--plan');
+    assert.match(wrong.output, /maxAccessSeconds must be/);
+  });
+});
+
 describe('people', () => {
   it('change their role, agent and status, however an entry names them; a second run changes nothing', async () => {
     const { connection, invite, apply, person } = await newOrganization('staffed');
@@ -347,5 +383,29 @@ describe('what people may lend at a resource', () => {
     assert.match(wrong.output, /:3:\d+: c is not a scope of the resource/);
     const nobody = await apply(text('approvers: [ada]'), '--plan');
     assert.match(nobody.output, /:3:\d+: approvers must be: the personId of a person/);
+  });
+
+  it('is managed: authorizationDetailTypes', async () => {
+    const { apply, client } = await newOrganization('details');
+    const text = (type: string) =>
+      `resources:\n  - {identifier: https://details.example, name: D, scopes: [a], authorizationDetailTypes: [${type}]}\n`;
+    const payment = '{type: payment, schema: {required: [amount], properties: {amount: {type: number}}}}';
+    const first = await apply(text(payment), '--yes');
+    assert.equal(first.code, 0, first.output);
+    const read = async () =>
+      (await api('GET', '/resources?q=details.example')).data[0].authorizationDetailTypes;
+    const schema = { required: ['amount'], properties: { amount: { type: 'number' } } };
+    assert.deepEqual(await read(), [{ type: 'payment', description: null, schema }]);
+    const again = await apply(text(payment), '--plan');
+    assert.equal(again.code, 0, again.output);
+    const exported = await countersign(['export'], { client });
+    assert.match(exported.stdout, /authorizationDetailTypes:\n +- type: payment\n/);
+    const changed = await apply(text('{type: payment, description: Pay, schema: {}}'), '--yes');
+    assert.equal(changed.code, 0, changed.output);
+    assert.match(changed.stdout, /^ {4}authorizationDetailTypes /m);
+    assert.deepEqual(await read(), [{ type: 'payment', description: 'Pay', schema: {} }]);
+    const slow = await apply(text('{type: payment, schema: {pattern: "(a+)+$"}}'), '--yes');
+    assert.equal(slow.code, 1);
+    assert.match(slow.output, /authorizationDetailTypes\[0\]\.schema \/pattern repeats a group/);
   });
 });

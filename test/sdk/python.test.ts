@@ -1,12 +1,16 @@
 /** The Python SDK: built as a wheel, installed into a fresh environment, checked with its own tools, and run against a server. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { succeed } from '../support/child-process.ts';
-import { clientOf, listen } from '../support/clients/listening.ts';
+import { clientOf, listen, listenForApprovals } from '../support/clients/listening.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
 import { findProgram, freePort, until } from '../support/programs.ts';
@@ -81,12 +85,38 @@ async function prepareServer(): Promise<() => Promise<string>> {
     delivery: { body: delivery.body, headers: delivery.headers, secret: signingSecret },
     ports: await Promise.all(Array.from({ length: 8 }, freePort)),
   };
+  const approvals = await prepareApprovals();
   const file = join(folder, 'server.json');
   return async () => {
     // A moment before they are used: they are valid for a few minutes, and the installation can take longer.
     const tokens = [await policy.sign({ aud: t.issuer }), await policy.sign({ aud: t.issuer })];
-    writeFileSync(file, JSON.stringify({ ...settings, workload: { clientId: policy.agentId, tokens } }));
+    writeFileSync(
+      file,
+      JSON.stringify({ ...settings, approvals, workload: { clientId: policy.agentId, tokens } }),
+    );
     return file;
+  };
+}
+
+/** An agent that asks, and an address at which its person decides: `POST /<approvalId>` with the decision. */
+async function prepareApprovals() {
+  const { t, issuer, organizationId, api, asker, member, decide } = await listenForApprovals();
+  const { agent, clientId } = await asker({ allowedScopes: [] });
+  const reader = await t.agent({ allowedScopes: ['tokens:read'] });
+  const person = await member();
+  const decider = createServer(async (request, response) => {
+    const decision = JSON.parse(await text(request));
+    const { status } = await decide(person.browser, String(request.url).slice(1), decision);
+    response.writeHead(status).end();
+  }).listen(0, '127.0.0.1');
+  await once(decider, 'listening');
+  after(() => decider.close().closeAllConnections());
+  return {
+    ...{ issuer, organizationId, clientId, clientSecret: agent.clientSecret },
+    reader: { clientId: reader.clientId, clientSecret: reader.clientSecret },
+    resource: api.identifier,
+    personId: person.personId,
+    decider: `http://127.0.0.1:${(decider.address() as AddressInfo).port}`,
   };
 }
 

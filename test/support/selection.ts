@@ -12,6 +12,7 @@ const slowest = [
   'test/openapi/fuzz.test.ts',
   'test/deploy/proxies.test.ts',
   'test/clients/protected-apis.test.ts',
+  'test/clients/keycloak.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
   'test/console/foundation.test.ts',
@@ -86,6 +87,7 @@ const extended = new Set([
   'test/scaffold/typescript.test.ts',
   'test/sdk/python.test.ts',
   // Need brokers, proxies, poolers or other servers.
+  'test/clients/keycloak.test.ts',
   'src/adapters/brokers/brokers.test.ts',
   'src/features/streams/streams.test.ts',
   'test/deploy/compose-kafka.test.ts',

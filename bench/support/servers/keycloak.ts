@@ -8,7 +8,7 @@ import { type Agent, secretOf } from '../agents.ts';
 import { freePort, type Serving } from '../serving.ts';
 import { startRival } from './rival-process.ts';
 
-const script = fileURLToPath(new URL('../../../scripts/keycloak-for-bench.sh', import.meta.url));
+const script = fileURLToPath(new URL('../../../scripts/keycloak-for-tests.sh', import.meta.url));
 export const keycloakTokenPath = '/realms/bench/protocol/openid-connect/token';
 
 /** Has a confidential client with a service account for each agent. */

@@ -18,6 +18,9 @@ import pytest
 import countersign
 from countersign import (
     ApiError,
+    ApprovalCanceled,
+    ApprovalDenied,
+    ApprovalError,
     AsyncClient,
     AsyncVerifier,
     AuditExportError,
@@ -445,3 +448,104 @@ def test_mcp(operator: Client) -> None:
         with pytest.raises(BaseException) as refusal:  # noqa: PT011
             asyncio.run(call(*denied))
         assert "invalid_target" in repr(refusal.value)
+
+
+# Approvals
+
+DETAILS = [{"type": "payment", "amount": 120, "currency": "EUR"}]
+
+
+def approval_options() -> tuple[str, dict[str, Any]]:
+    server = SERVER["approvals"]
+    options = {"scopes": "orders:write", "details": DETAILS, "login_hint": server["personId"]}
+    return server["resource"], options
+
+
+def decide(approval_id: str, **decision: Any) -> None:
+    address = f"{SERVER['approvals']['decider']}/{approval_id}"
+    assert httpx.post(address, json=decision, trust_env=False).status_code == 200
+
+
+def approval_verifier() -> Verifier:
+    server = SERVER["approvals"]
+    reader = server["reader"]
+    return Verifier(
+        server["issuer"],
+        server["resource"],
+        server["organizationId"],
+        subjects="people",
+        revocation="introspect",
+        introspect_with=Client(server["issuer"], reader["clientId"], reader["clientSecret"]),
+    )
+
+
+def test_an_approved_action() -> None:
+    server = SERVER["approvals"]
+    resource, options = approval_options()
+    with Client(server["issuer"], server["clientId"], server["clientSecret"]) as agent:
+        approval = agent.request_approval(resource, message="Pay for order 7", **options)
+        decide(approval.approval_id, decision="approve")
+        token = approval.wait()
+        verified = approval_verifier().verify(token, scopes="orders:write")
+        assert (verified.subject.type, verified.subject.id) == ("person", server["personId"])
+        assert verified.authorization_details == tuple(DETAILS)
+        paid = verified.require_detail("payment", lambda it: bool(it["amount"] == 120))
+        assert paid["currency"] == "EUR"
+        with pytest.raises(TokenError) as refusal:
+            verified.require_detail("payment", lambda it: bool(it["amount"] == 121))
+        assert (refusal.value.status, refusal.value.code) == (
+            403,
+            "insufficient_authorization_details",
+        )
+        assert approval.scopes == ("orders:write",)
+        agent.forget(token)
+        renewed = approval.token()
+        assert renewed != token
+        assert approval_verifier().verify(renewed).authorization_details == tuple(DETAILS)
+        approval.end()
+        with pytest.raises(TokenError, match="revoked"):
+            approval_verifier().verify(renewed)
+        agent.forget(renewed)
+        with pytest.raises(ApprovalError):
+            approval.token()
+
+
+def test_a_denied_and_a_canceled_request() -> None:
+    server = SERVER["approvals"]
+    resource, options = approval_options()
+    with Client(server["issuer"], server["clientId"], server["clientSecret"]) as agent:
+        denied = agent.request_approval(resource, **options)
+        decide(denied.approval_id, decision="deny")
+        with pytest.raises(ApprovalDenied):
+            denied.wait()
+        canceled = agent.request_approval(resource, **options)
+        canceled.cancel()
+        with pytest.raises(ApprovalCanceled):
+            canceled.wait()
+        with pytest.raises(ApiError, match="APPROVAL_NOT_PENDING"):
+            canceled.cancel()
+        for change, code in (
+            ({"login_hint": "nobody@example.com"}, "unknown_user_id"),
+            ({"details": [{"type": "payment"}]}, "invalid_authorization_details"),
+        ):
+            with pytest.raises(ApiError, match=code):
+                agent.request_approval(resource, **(options | change))
+
+
+def test_an_approved_action_with_asyncio() -> None:
+    async def run() -> tuple[str, str]:
+        server = SERVER["approvals"]
+        resource, options = approval_options()
+        async with AsyncClient(
+            server["issuer"], server["clientId"], server["clientSecret"]
+        ) as agent:
+            approval = await agent.request_approval(resource, **options)
+            await asyncio.to_thread(decide, approval.approval_id, decision="approve")
+            first, second = await asyncio.gather(approval.wait(), approval.wait())
+            assert first == second
+            agent.forget(first)
+            return first, await approval.token()
+
+    first, renewed = asyncio.run(run())
+    assert first != renewed
+    assert approval_verifier().verify(renewed).authorization_details == tuple(DETAILS)

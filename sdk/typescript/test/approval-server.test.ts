@@ -1,7 +1,8 @@
 /** An agent asks a person, who decides in the console; the API checks the action. All with this SDK, against a real server. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { listenForApprovals } from '../../../test/support/clients/listening.ts';
+import { startReceiver } from '../../../test/support/peers/receivers.ts';
 import {
   ApiError,
   ApprovalCanceled,
@@ -10,6 +11,7 @@ import {
   ApprovalExpired,
   type ApprovalOptions,
   AuthorizationError,
+  type Client,
   createClient,
   createVerifier,
   requireDetail,
@@ -31,7 +33,7 @@ const platform = (during: () => Promise<unknown> = async () => {}) => ({
 });
 
 async function agentThat(during?: () => Promise<unknown>) {
-  const { clientId, agent, agentId } = await asker();
+  const { clientId, agent, agentId } = await asker({ allowedScopes: [] });
   const options = { issuer, clientId, auth: agent.clientSecret };
   return { agentId, client: createClient({ ...options, platform: platform(during) }) };
 }
@@ -106,6 +108,40 @@ describe('an agent that asks a person', () => {
       approval.token(),
       (error) => error instanceof AuthorizationError && error.code === 'authorization_required',
     );
+  });
+
+  it('a ping of the server ends the pause', async () => {
+    const { asked, person } = await newAsked();
+    let handlePing: Client['handlePing'] | undefined;
+    const statuses: unknown[] = [];
+    const receiver = await startReceiver(async ({ body, headers }, response) => {
+      const status = (await handlePing?.(body, headers)) ?? 503;
+      statuses.push(status);
+      response.writeHead(status).end();
+    });
+    const notificationUri = `https://receiver.test:${receiver.port}/approved`;
+    const { agent, clientId } = await asker({ allowedScopes: [], notificationUri });
+    const paused = Promise.withResolvers<void>();
+    const client = createClient({
+      ...{ issuer, clientId, auth: agent.clientSecret },
+      platform: {
+        now: () => t.clock.now(),
+        sleep: (_, signal) =>
+          new Promise((_resolve, reject) => {
+            signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+            paused.resolve();
+          }),
+      },
+    });
+    ({ handlePing } = client);
+    const approval = await client.requestApproval({ ...asked, notificationToken: crypto.randomUUID() });
+    const token = approval.wait();
+    await paused.promise;
+    t.app.loops.start();
+    after(() => t.app.loops.stop());
+    assert.equal((await decide(person.browser, approval.approvalId)).status, 200);
+    await verifier.verify(await token);
+    assert.deepEqual(statuses, [204]);
   });
 
   it('ends the access when the work is done', async () => {

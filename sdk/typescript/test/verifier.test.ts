@@ -24,6 +24,7 @@ describe('verify', () => {
       actors: [buyer.agentId],
       chainId: undefined,
       scopes: ['orders:read'],
+      authorizationDetails: [],
       organizationId,
     });
     assert.equal(claims.aud, audience);

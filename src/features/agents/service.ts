@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentFacts, clientEmailDomain } from '../../contract/identity.ts';
 import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Actor, type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
+import {
+  type Actor,
+  type Caller,
+  isOperator,
+  refuseBorrowedScope,
+  refuseEscalation,
+  tenantOf,
+} from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
@@ -236,6 +243,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       refuseClientEmail(wanted.email);
       refuseRedirectUris(wanted.redirectUris);
       refuseNotificationUri(wanted.notificationUri);
+      if (wanted.redirectUris?.length) refuseBorrowedRegistration(caller);
       const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
       refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
@@ -320,6 +328,14 @@ export function createAgentService(deps: AgentDeps): AgentService {
 }
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
+
+/** People are told that an administrator has registered the client, and can consent to it after the delegation has ended. */
+const refuseBorrowedRegistration = (caller: Caller): void =>
+  refuseBorrowedScope(
+    caller,
+    'agents:write',
+    'A delegated token can register a client with redirect URIs only if your own agent may hold agents:write.',
+  );
 
 const clientFields: ReadonlySet<string> = new Set(['redirectUris', 'publicClient']);
 

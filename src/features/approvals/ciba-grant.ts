@@ -4,6 +4,7 @@ import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { ApprovalDeps } from './feature.ts';
@@ -31,6 +32,7 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
   return {
     grantType,
     fields: {
+      ...narrowingField,
       auth_req_id: Type.Optional(
         Type.String({ maxLength: 512, description: `with grant_type=${grantType}` }),
       ),
@@ -63,7 +65,13 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
       const authorized =
         chainId === null
           ? undefined
-          : await consents.redeem(tx, chainId, { client, grantType, scope, audience: approved });
+          : await consents.redeem(tx, chainId, {
+              client,
+              grantType,
+              scope,
+              audience: approved,
+              authorizationDetails: readNarrowing(form),
+            });
       if (!authorized || chainId === null) return failToken('invalid_grant', 'the access has ended');
       const refresh = newRefreshToken({ chainId, agentId: client.agentId, resource: approved, scopes });
       return {

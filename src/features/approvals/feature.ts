@@ -15,7 +15,6 @@ import type { Consents } from '../delegation/consents.ts';
 import type { EventStreamService } from '../events/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ResourceAccess } from '../resources/access.ts';
-import type { readAuthorizationDetails } from '../resources/detail-types.ts';
 import { approvalPolicyRoutes } from './approval-policy-slice.ts';
 import { createAskPerson } from './backchannel.ts';
 import { createCibaGrant } from './ciba-grant.ts';
@@ -32,9 +31,8 @@ export { createApprovalNotifications } from './notifications.ts';
 
 export interface ApprovalDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
-    Pick<ResourceAccess, 'findLendingTarget'> {
+    Pick<ResourceAccess, 'findLendingTarget' | 'readAuthorizationDetails'> {
   readonly issuer: string;
-  readonly readAuthorizationDetails: typeof readAuthorizationDetails;
   readonly vault: Vault;
   readonly consents: Consents;
   readonly newRefreshToken: NewRefreshToken;

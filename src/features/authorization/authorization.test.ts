@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { createBrowser } from '../../../test/support/clients/browser.ts';
+import { createBrowser, type TestBrowser } from '../../../test/support/clients/browser.ts';
 import { startApp } from '../../../test/support/harness.ts';
 import {
   baseUrl,
   createAuthorizationScenario,
   redirectUri,
 } from '../../../test/support/scenarios/authorization.ts';
-import { createPeopleScenario } from '../../../test/support/scenarios/people.ts';
+import { callback, createPeopleScenario } from '../../../test/support/scenarios/people.ts';
 
 const scenario = await createAuthorizationScenario();
 const { t, organizationId, resource, operate, confidential, publicClient, newRequest, newBrowser } = scenario;
@@ -257,14 +257,85 @@ describe('prompt', () => {
     assert.equal((await browser.change('POST', path, { decision: 'approve' })).json.code, 'UNAUTHORIZED');
     const direct = await browser.request(url);
     assert.match(direct.location ?? '', /oidc\/start/);
-    const provided = await browser.visit(direct.location ?? '');
-    const done = await (provided.status === 200 && provided.url.origin !== baseUrl
-      ? logIn(browser, provided.url.href, login)
-      : provided);
-    const requestId = requestIdIn(done.location ?? provided.url.pathname);
-    assert.equal((await browser.request(pathOf(requestId))).status, 200);
+    // The provider has a session of the person, and asks again.
+    const asked = await askedOf(browser, direct.location);
+    assert.deepEqual([asked.prompt, asked.max_age], ['login', '0']);
+    const done = await logIn(browser, direct.location ?? '', login);
+    assert.equal((await browser.request(pathOf(requestIdIn(done.location)))).status, 200);
+  });
+
+  it('login: a provider that did not ask again is refused, however the sign-in began', async () => {
+    const client = await confidential();
+    const { url } = newRequest(client, { prompt: 'login' });
+    const seconds = () => Math.floor(Date.now() / 1_000);
+    for (const auth_time of [seconds() - 120, undefined]) {
+      const { browser, login } = await member();
+      const begun = await browser.request(url);
+      scenario.provider.tamper = { claims: { auth_time } };
+      const done = await logIn(browser, begun.location ?? '', login);
+      scenario.provider.tamper = undefined;
+      assert.match(done.location ?? '', /^\/console\/sign-in\?error=invalid_answer/);
+      const [requestId] = /[0-9a-f-]{36}$/.exec(begun.location ?? '') ?? [];
+      assert.equal((await browser.request(pathOf(String(requestId)))).json.code, 'UNAUTHORIZED');
+    }
+    // Of a sign-in that took minutes only the part since its beginning counts.
+    const { browser, login } = await member();
+    const begun = await browser.request(url);
+    const page = await browser.visit(begun.location ?? '');
+    t.clock.advance(120_000);
+    scenario.provider.tamper = { claims: { auth_time: seconds() - 120 } };
+    const done = await logIn(browser, page.url.href, login);
+    scenario.provider.tamper = undefined;
+    requestIdIn(done.location);
+  });
+
+  it('passes login_hint on to the provider, and never asks again without need', async () => {
+    const client = await confidential();
+    const begun = await newBrowser().request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const asked = await askedOf(newBrowser(), begun.location);
+    assert.deepEqual([asked.login_hint, asked.prompt], [undefined, undefined]);
+    const browser = newBrowser();
+    const own = await browser.request(newRequest(client, { login_hint: 'ada@example.com' }).url);
+    const hinted = await askedOf(browser, own.location);
+    assert.deepEqual(
+      [hinted.login_hint, hinted.prompt, hinted.max_age],
+      ['ada@example.com', undefined, undefined],
+    );
+    const other = await askedOf(browser, `${own.location}&prompt=select_account`);
+    assert.deepEqual([other.login_hint, other.prompt, other.max_age], [undefined, 'login', undefined]);
+    const again = newRequest(client, { login_hint: 'ada@example.com', prompt: 'login' });
+    const both = await askedOf(browser, (await browser.request(again.url)).location);
+    assert.deepEqual([both.login_hint, both.prompt, both.max_age], ['ada@example.com', 'login', '0']);
+  });
+
+  it('another person signs in at a provider that still has the session of the first', async () => {
+    const client = await confidential();
+    const { browser } = await member();
+    const requestId = await ask(browser, newRequest(client));
+    assert.equal((await browser.change('DELETE', '/console/api/session')).status, 204);
+    const { startOf } = scenario;
+    const silent = await browser.request(`${startOf()}&requestId=${requestId}`);
+    const returned = await browser.visit(silent.location ?? '', { stopAt: callback });
+    assert.ok(returned.location?.includes(callback), 'the provider returns with the same account');
+    const login = `person-${randomUUID()}`;
+    const page = await browser.visit(`${startOf()}&requestId=${requestId}&prompt=select_account`);
+    // oidc-provider ends its first session with a form that a script sends.
+    const ending = await browser.submit(page, { login, answer: 'yes' });
+    const done = await browser.submit(ending, {}, { stopAt: callback });
+    assert.equal(requestIdIn((await browser.request(done.location ?? '')).location), requestId);
+    assert.equal((await browser.request(pathOf(requestId))).json.person.name, login);
   });
 });
+
+/** What the provider is asked by a sign-in that begins at this address. */
+async function askedOf(
+  browser: TestBrowser,
+  address: string | undefined,
+): Promise<Record<string, string | undefined>> {
+  const { location } = await browser.request(address ?? '');
+  assert.ok(location?.startsWith(scenario.provider.issuer), String(location));
+  return Object.fromEntries(new URL(String(location)).searchParams);
+}
 
 describe('a decision', () => {
   it('400 for a scope that was not requested, and for one that the person may not lend', async () => {
@@ -438,6 +509,23 @@ describe('a request that cannot be redirected', () => {
     ];
     for (const uri of uris) pages.push(await page(newRequest(client, { redirect_uri: uri }).url));
     assert.equal(new Set(pages).size, 1);
+  });
+
+  it('the same page at our own API for an unknown organization, and for one without connections', async () => {
+    const slug = `elsewhere-${randomUUID().slice(0, 8)}`;
+    const elsewhere = await operate('POST', '/organizations', { name: 'Elsewhere', slug });
+    const client = scenario.documentClient();
+    const named = (organization: string) =>
+      t.call('GET', newRequest(client, { organization, resource: scenario.issuer }).url);
+    const unknown = await named('unknown');
+    assert.equal(unknown.status, 400, unknown.text);
+    for (const organization of [elsewhere.slug, elsewhere.organizationId, randomUUID()]) {
+      const { status, text } = await named(organization);
+      assert.deepEqual([status, text], [400, unknown.text]);
+    }
+    await scenario.connect(elsewhere.organizationId);
+    const found = await named(elsewhere.slug);
+    assert.equal(found.status, 302, found.text);
   });
 
   it('302 with the same error for an organization that does not exist, and for one without access', async () => {

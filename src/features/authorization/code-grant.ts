@@ -5,6 +5,7 @@ import Type from '../../contract/json-schema.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './feature.ts';
@@ -40,6 +41,7 @@ export function createCodeGrant(
       code: Field(512, 'with grant_type=authorization_code'),
       redirect_uri: Field(2_048, 'with grant_type=authorization_code, if the authorization request named it'),
       code_verifier: Field(512, 'with grant_type=authorization_code (RFC 7636)'),
+      ...narrowingField,
     },
     errorCodes,
     transaction: 'own',
@@ -87,6 +89,7 @@ export function createCodeGrant(
         scope: undefined,
         within: scopes,
         audience: resource,
+        authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownCode, 'the consent was deleted');
       const { refreshToken, insert } = newRefreshToken(stored);

@@ -12,7 +12,7 @@ import type { Person as StoredPerson } from '../people/schema.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import { sentence } from './endpoint.ts';
 import type { AuthorizationDeps } from './feature.ts';
-import { type Consenter, type Flow, type OwnRequest, requireScopes } from './flow.ts';
+import { type Consenter, type Flow, type OwnRequest, offeredScopes } from './flow.ts';
 import { errorAddress, hostOf } from './redirect.ts';
 import {
   type AuthorizationRequest,
@@ -119,11 +119,17 @@ export function createConsentService(
       const agent =
         client.kind === 'registered' ? client : await findClientAgent(tx, organizationId, client.clientUri);
       const clientUri = client.kind === 'document' ? { clientUri: client.clientUri } : {};
-      const { resource, scopes } = request;
+      const { resource, scopes, authorizationDetails } = request;
       await ledger.record(tx, actor, 'consent.denied', {
         organizationId,
         agentId: agent?.agentId ?? nilUuid,
-        metadata: { personId, resource, scopes, ...clientUri },
+        metadata: {
+          personId,
+          resource,
+          scopes,
+          ...(authorizationDetails && { authorizationDetails }),
+          ...clientUri,
+        },
       });
       return errorAddress(request, new AuthorizationError('access_denied', 'the person refused'), issuer);
     });
@@ -132,9 +138,14 @@ export function createConsentService(
     db.transaction(async (tx) => {
       const request = await flow.decide(tx, own);
       const { personId } = await findActive(tx, person.personId);
+      const { resource, authorizationDetails } = request;
+      if (decision.scopes?.length === 0 && !authorizationDetails)
+        throw validationError('body', [{ in: 'body', field: 'scopes', message: 'must not be empty' }]);
+      const lendable = await consents.lendable(tx, personId, resource);
       try {
-        const offered = await flow.offeredScopes(tx, personId, request);
-        const scopes = decision.scopes ?? requireScopes(offered);
+        await flow.requireDetails(request, person.organizationId);
+        const offered = offeredScopes(request, lendable);
+        const scopes = decision.scopes ?? offered;
         requireOffered(scopes, offered);
         const agentId = await flow.agentOf(tx, client, person);
         const { chainId } = await consents.grant(tx, person.actor, {
@@ -145,7 +156,7 @@ export function createConsentService(
           expiresIn: decision.expiresIn ?? limits.consent.defaultSeconds,
           allowRedelegation: decision.allowRedelegation ?? false,
           origin: 'consent',
-          authorizationDetails: null,
+          authorizationDetails,
         });
         return await flow.answerWithCode(tx, request, { chainId, agentId, scopes });
       } catch (error) {
@@ -178,7 +189,12 @@ export function createConsentService(
           name,
           description: target.scopes.find((scope) => scope.name === name)?.description ?? null,
         })),
-        authorizationDetails: null,
+        authorizationDetails: request.authorizationDetails,
+        ...(request.authorizationDetails && {
+          authorizationDetailTypes: target.authorizationDetailTypes
+            .filter(({ type }) => request.authorizationDetails?.some((detail) => detail.type === type))
+            .map(({ type, description }) => ({ type, description })),
+        }),
         expiresAt: request.expiresAt,
       };
     },

@@ -27,6 +27,25 @@ const problemOf = (answer: { status: number; text: string; location?: string | u
   return { error, state };
 };
 
+/** A client that proves itself by a key. */
+async function clientWithKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
+  const client = documentClient({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
+  const assertion = async (key = privateKey, clientId = client.clientId) => ({
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: await new SignJWT({ jti: randomUUID() })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(baseUrl)
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(key),
+  });
+  return { client, assertion, privateKey };
+}
+
 describe('a client with a document', () => {
   it('is shown with its host, becomes an agent at the consent, and gets tokens with client_uri', async () => {
     const client = documentClient({ redirect_uris: ['http://localhost/callback'] });
@@ -122,20 +141,7 @@ describe('a client with a document', () => {
   });
 
   it('with private_key_jwt proves itself by its key, and is no public client', async () => {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
-    const client = documentClient({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
-    const assertion = async (key = privateKey) => ({
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: await new SignJWT({ jti: randomUUID() })
-        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
-        .setIssuer(client.clientId)
-        .setSubject(client.clientId)
-        .setAudience(baseUrl)
-        .setIssuedAt()
-        .setExpirationTime('1m')
-        .sign(key),
-    });
+    const { client, assertion } = await clientWithKey();
     const { browser } = await member();
     const request = newRequest(client);
     const code = await consent(browser, request);
@@ -152,6 +158,28 @@ describe('a client with a document', () => {
     const used = await assertion();
     assert.equal((await refresh(client, good.json.refresh_token, used)).status, 200);
     assert.equal((await refresh(client, good.json.refresh_token, used)).json.error, 'invalid_client');
+  });
+
+  it('invalid_client for the id of its agent: it has no grant but those of a person', async () => {
+    const { client, assertion, privateKey } = await clientWithKey();
+    const { browser } = await member();
+    const request = newRequest(client);
+    const { json } = await exchange(request, await consent(browser, request), await assertion());
+    const agentId = String(decodeJwt(json.access_token).client_id);
+    const byId = () => assertion(privateKey, agentId);
+    const own = await t.askToken({ grant_type: 'client_credentials', ...(await byId()) });
+    assert.deepEqual([own.status, own.json.error], [401, 'invalid_client']);
+    const refreshed = { grant_type: 'refresh_token', refresh_token: json.refresh_token };
+    assert.equal((await t.askToken({ ...refreshed, ...(await byId()) })).json.error, 'invalid_client');
+    const asked = { token: json.access_token, ...(await byId()) };
+    assert.equal((await t.form('/api/v1/token/introspect', asked)).status, 401);
+
+    const open = documentClient();
+    const asksOpen = newRequest(open);
+    const { json: tokens } = await exchange(asksOpen, await consent(browser, asksOpen));
+    const named = { ...open, credentials: { client_id: String(decodeJwt(tokens.access_token).client_id) } };
+    assert.equal((await refresh(named, tokens.refresh_token)).json.error, 'invalid_client');
+    assert.equal((await refresh(open, tokens.refresh_token)).status, 200);
   });
 
   it('is refused on a page while its agent is suspended', async () => {

@@ -109,11 +109,14 @@ export function createAuthorizationEndpoint(
       resource: target?.identifier ?? issuer,
       organizationId,
     });
-    // At our own API every organization may: the answer must not show which slugs exist.
-    const mayLend = (id: string) =>
-      target === undefined ? home === undefined || home === id : target.organizationIds.includes(id);
+    const mayLend = async (id: string): Promise<boolean> => {
+      if (target) return target.organizationIds.includes(id);
+      if (home !== undefined) return home === id;
+      // A document's client may name any organization of our own API: the answer must not show which slugs exist.
+      return session?.organizationId === id || (await connections.haveConnections(db, [id])).has(id);
+    };
     if (organization !== undefined)
-      return named && mayLend(named.organizationId)
+      return named && (await mayLend(named.organizationId))
         ? chosen(named.organizationId)
         : refuse(
             'invalid_request',
@@ -123,7 +126,7 @@ export function createAuthorizationEndpoint(
     const others = target.organizationIds.filter((id) => id !== target.ownerId);
     const withConnections = await connections.haveConnections(db, others);
     if (withConnections.size === 0) return chosen(target.ownerId);
-    return chosen(session && mayLend(session.organizationId) ? session.organizationId : null);
+    return chosen(session && (await mayLend(session.organizationId)) ? session.organizationId : null);
   };
 
   const requireClient = async (client: Client, organizationId: string | null): Promise<void> => {
@@ -183,6 +186,7 @@ export function createAuthorizationEndpoint(
     const wanted = { ...requested, resource };
     await requireClient(client, organizationId);
     await requireKnownScopes(wanted, organizationId);
+    await flow.requireDetails(wanted, organizationId ?? undefined);
 
     const { prompt } = wanted;
     const isOwnStart = http.site === 'none' || http.site === 'same-origin';

@@ -29,7 +29,7 @@ import { createRequestSignIn } from './sign-in.ts';
 export interface AuthorizationDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log'>,
     Pick<SessionDeps, 'authenticateSession'>,
-    Pick<ResourceAccess, 'findLendingTarget'>,
+    Pick<ResourceAccess, 'findLendingTarget' | 'detailsProblem'>,
     Pick<ClientAgents, 'findClientAgent'> {
   /** Our public address, and the audience of tokens for our own API. */
   readonly issuer: string;
@@ -60,7 +60,7 @@ export function createAuthorization(deps: AuthorizationDeps) {
     isPublicClient,
     revokeRefreshToken: createRevokeRefreshToken(deps),
     continueRequest: consents.continueRequest,
-    findRequest: signIn.findRequest,
+    findRequestPrompt: signIn.findPrompt,
   };
 }
 

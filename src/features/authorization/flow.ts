@@ -6,8 +6,9 @@
 import { limits } from '../../contract/limits.ts';
 import { scopeDescriptions, scopes } from '../../contract/scopes.ts';
 import type { Actor } from '../../kernel/caller.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
+import { describeProblem } from '../../kernel/http/input/authorization-details.ts';
 import { isLoopbackRedirect } from '../../kernel/redirect-uri.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { Client } from '../clients/service.ts';
@@ -54,15 +55,14 @@ export interface Flow {
   targetOf(
     resource: string,
     organizationId?: string,
-  ): Promise<Pick<LendingTarget, 'identifier' | 'name' | 'scopes'>>;
+  ): Promise<Pick<LendingTarget, 'identifier' | 'name' | 'scopes' | 'authorizationDetailTypes'>>;
+  /** AuthorizationError `invalid_authorization_details` unless they are valid by the types that the API has now. */
+  requireDetails(
+    request: Pick<AuthorizationRequest, 'authorizationDetails' | 'resource'>,
+    organizationId?: string,
+  ): Promise<void>;
   /** The client of a stored request. UnusableRequest when it has changed since. */
   clientOf(request: AuthorizationRequest): Promise<Client>;
-  /** The requested scopes that the person may lend now. */
-  offeredScopes(
-    db: Queryable,
-    personId: string,
-    request: Pick<AuthorizationRequest, 'resource' | 'scopes'>,
-  ): Promise<readonly string[]>;
   /** AuthorizationError when there is nothing to ask: the client is refused, or the person may lend nothing. */
   offer(request: AuthorizationRequest, client: Client, person: Consenter): Promise<Offer>;
   /** The agent of the client, in the transaction of a consent. AuthorizationError when it may not act. */
@@ -78,7 +78,8 @@ export interface Flow {
 const ownScopes = scopes.map((name) => ({ name, description: scopeDescriptions[name] }));
 
 export function createFlow(deps: AuthorizationDeps): Flow {
-  const { db, clock, ids, issuer, clients, consents, findLendingTarget, findClientAgent } = deps;
+  const { db, clock, ids, issuer, clients, consents, findLendingTarget, findClientAgent, detailsProblem } =
+    deps;
 
   const decide: Flow['decide'] = async (tx, { request: { requestId }, browserHash }) => {
     const now = new Date(clock.now());
@@ -122,25 +123,29 @@ export function createFlow(deps: AuthorizationDeps): Flow {
     return agent?.agentId ?? null;
   };
 
-  const offeredScopes: Flow['offeredScopes'] = async (
-    queryable,
-    personId,
-    { resource, scopes: requested },
+  const targetOf: Flow['targetOf'] = async (resource, organizationId) => {
+    if (resource === issuer)
+      return { identifier: issuer, name: 'Countersign', scopes: ownScopes, authorizationDetailTypes: [] };
+    const target = await findLendingTarget(db, resource, organizationId);
+    return target ?? refuse('invalid_target', unknownResource);
+  };
+
+  const requireDetails: Flow['requireDetails'] = async (
+    { authorizationDetails, resource },
+    organizationId,
   ) => {
-    const lendable = await consents.lendable(queryable, personId, resource);
-    return requested ? requested.filter((scope) => lendable.includes(scope)) : lendable;
+    if (!authorizationDetails) return;
+    const { authorizationDetailTypes } = await targetOf(resource, organizationId);
+    const problem = detailsProblem(authorizationDetails, authorizationDetailTypes);
+    if (problem) refuse('invalid_authorization_details', describeProblem(problem));
   };
 
   return {
     decide,
     answerWithCode,
     agentOf,
-
-    async targetOf(resource, organizationId) {
-      if (resource === issuer) return { identifier: issuer, name: 'Countersign', scopes: ownScopes };
-      const target = await findLendingTarget(db, resource, organizationId);
-      return target ?? refuse('invalid_target', unknownResource);
-    },
+    targetOf,
+    requireDetails,
 
     async clientOf({ clientAgentId, clientUri, clientDocument, redirectUri }) {
       const client =
@@ -152,18 +157,20 @@ export function createFlow(deps: AuthorizationDeps): Flow {
       return client;
     },
 
-    offeredScopes,
-
     async offer(request, client, person) {
       const agentId = await findAgent(client, person);
-      return { agentId, scopes: requireScopes(await offeredScopes(db, person.personId, request)) };
+      await requireDetails(request, person.organizationId);
+      const lendable = await consents.lendable(db, person.personId, request.resource);
+      return { agentId, scopes: offeredScopes(request, lendable) };
     },
 
     async reuse(own, client, person, { agentId, scopes: wanted }) {
-      const { resource, prompt, redirectUri } = own.request;
+      const { resource, prompt, redirectUri, authorizationDetails } = own.request;
       // Another program on the computer may listen there, and names itself as it likes.
       const isAnyone = client.publicClient && isLoopbackRedirect(redirectUri);
-      if (agentId === null || isAnyone || prompt.includes('consent')) return undefined;
+      // An action is approved each time.
+      if (agentId === null || isAnyone || prompt.includes('consent') || authorizationDetails)
+        return undefined;
       const { personId } = person;
       const link = await consents.findCovering(db, { personId, agentId, audience: resource, scopes: wanted });
       if (!link) return undefined;
@@ -177,11 +184,17 @@ export function createFlow(deps: AuthorizationDeps): Flow {
   };
 }
 
-/** AuthorizationError when there are none. */
-export const requireScopes = (offered: readonly string[]): readonly string[] =>
-  offered.length > 0
+/** AuthorizationError `access_denied` when nothing is left. Details may say it all; the person must still be able to lend there. */
+export function offeredScopes(
+  { scopes: requested }: Pick<AuthorizationRequest, 'scopes'>,
+  lendable: readonly string[],
+): readonly string[] {
+  const offered = requested ? requested.filter((scope) => lendable.includes(scope)) : lendable;
+  const isAll = requested?.length === 0 && lendable.length > 0;
+  return offered.length > 0 || isAll
     ? offered
     : refuse('access_denied', 'you may not lend any of the requested scopes of this API');
+}
 
 const refuseWithoutRoom = (error: unknown): never => {
   if (error instanceof ApiError && error.code === 'FREE_TIER_LIMIT_EXCEEDED')

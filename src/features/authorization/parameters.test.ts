@@ -39,6 +39,7 @@ describe('readRequest', () => {
       codeChallenge: 'a'.repeat(43),
       resource: 'https://orders.example',
       scopes: ['b', 'a'],
+      authorizationDetails: null,
       state: 's',
       prompt: ['login', 'consent'],
       loginHint: 'ada',
@@ -49,6 +50,16 @@ describe('readRequest', () => {
     const read = readRequest({ ...valid, scope: '', state: '', prompt: '', organization: '' }, issuer);
     assert.deepEqual([read.scopes, read.state, read.prompt, read.organization], [null, null, [], undefined]);
     assert.equal(errorOf({ resource: '' }), 'invalid_target');
+  });
+  it('without scope, details of an action say it all', () => {
+    const details = [{ type: 'payment', amount: 0 }];
+    const read = (more: object) =>
+      readRequest(
+        { ...valid, authorization_details: '[{"amount": -0, "type": "payment"}]', ...more },
+        issuer,
+      );
+    assert.deepEqual([read({}).scopes, read({}).authorizationDetails], [[], details]);
+    assert.deepEqual(read({ scope: 'a' }).scopes, ['a']);
   });
   it('every spelling of our own address is the issuer', () => {
     for (const resource of [issuer, `${issuer}/`])
@@ -80,6 +91,8 @@ describe('readRequest', () => {
     [{ login_hint: 'x'.repeat(321) }, 'invalid_request'],
     [{ organization: 'x'.repeat(256) }, 'invalid_request'],
     [{ authorization_details: '[]' }, 'invalid_authorization_details'],
+    [{ authorization_details: '[{}]' }, 'invalid_authorization_details'],
+    [{ authorization_details: '[{"type":"any"}]' }, 'none'],
   ];
   for (const [changes, expected] of cases)
     it(`${JSON.stringify(changes).slice(0, 60)}: ${expected}`, () =>

@@ -1,7 +1,9 @@
 /** The parameters of the authorization endpoint, from a query or a form. It looks nothing up. */
 
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import { limits } from '../../contract/limits.ts';
 import { audienceOf } from '../../kernel/audience.ts';
+import { describeProblem, parseAuthorizationDetails } from '../../kernel/http/input/authorization-details.ts';
 import { refuse, UnusableRequest } from './authorization-error.ts';
 
 /** A repeated parameter is a list. */
@@ -11,8 +13,10 @@ export interface RequestedAuthorization {
   readonly codeChallenge: string;
   /** The audience: our issuer, or the identifier of a resource. */
   readonly resource: string;
-  /** Null: all that the person may lend. */
+  /** Null: all that the person may lend. Without the parameter, details of an action say it all. */
   readonly scopes: readonly string[] | null;
+  /** Their types are not checked yet. */
+  readonly authorizationDetails: AuthorizationDetails | null;
   readonly state: string | null;
   readonly prompt: readonly Prompt[];
   readonly loginHint: string | null;
@@ -70,10 +74,9 @@ export function readRequest(parameters: Parameters, issuer: string): RequestedAu
   requireCode(value('response_type'), value('response_mode'));
   for (const name of ['request', 'request_uri'])
     if (value(name) !== undefined) refuse('invalid_request', `${name} is not supported`);
-  if (value('authorization_details') !== undefined)
-    refuse('invalid_authorization_details', 'authorization_details are not supported');
   if ((value('state')?.length ?? 0) > limits.maxStateLength)
     refuse('invalid_request', `state is longer than ${limits.maxStateLength} characters`);
+  const authorizationDetails = readDetails(value('authorization_details'));
   return {
     codeChallenge: readChallenge(value('code_challenge'), value('code_challenge_method')),
     prompt: readPrompt(value('prompt')),
@@ -81,8 +84,17 @@ export function readRequest(parameters: Parameters, issuer: string): RequestedAu
     organization: readShort('organization', value('organization')),
     state: readState(parameters),
     resource: readResource(parameters, issuer),
-    scopes: readScopes(value('scope')),
+    scopes: readScopes(value('scope')) ?? (authorizationDetails && []),
+    authorizationDetails,
   };
+}
+
+function readDetails(text: string | undefined): AuthorizationDetails | null {
+  if (text === undefined) return null;
+  const read = parseAuthorizationDetails(text);
+  return 'details' in read
+    ? read.details
+    : refuse('invalid_authorization_details', describeProblem(read.problem));
 }
 
 /** The client chooses the names of unknown parameters. */

@@ -8,6 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import { errorCodes } from './code-grant.ts';
@@ -73,6 +74,7 @@ export function createRefreshGrant(
       refresh_token: Type.Optional(
         Type.String({ maxLength: 512, description: 'with grant_type=refresh_token' }),
       ),
+      ...narrowingField,
     },
     errorCodes,
     transaction: 'own',
@@ -115,6 +117,7 @@ export function createRefreshGrant(
         scope,
         within: scopes,
         audience: resource,
+        authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownToken, 'the consent was deleted');
       return { ...authorized, ...(clientUri !== null && { clientUri }), ...rotate(token, stored) };

@@ -1,4 +1,5 @@
 /** Writes `authorization_requests`; reads slugs and names of organizations. */
+import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { isUuid } from '../../kernel/ids.ts';
@@ -19,6 +20,7 @@ export interface AuthorizationRequest {
   readonly codeChallenge: string;
   readonly resource: string;
   readonly scopes: readonly string[] | null;
+  readonly authorizationDetails: AuthorizationDetails | null;
   readonly state: string | null;
   readonly prompt: readonly Prompt[];
   readonly loginHint: string | null;
@@ -32,7 +34,8 @@ export interface AuthorizationRequest {
 const columns = sql`
   request_id as "requestId", organization_id as "organizationId", client_agent_id as "clientAgentId",
   client_uri as "clientUri", client_document as "clientDocument", redirect_uri as "redirectUri",
-  redirect_uri_named as "redirectUriNamed", code_challenge as "codeChallenge", resource, scopes, state, prompt,
+  redirect_uri_named as "redirectUriNamed", code_challenge as "codeChallenge", resource, scopes,
+  authorization_details as "authorizationDetails", state, prompt,
   login_hint as "loginHint", foreign_start as "foreignStart", person_id as "personId",
   expires_at as "expiresAt", decided_at as "decidedAt"`;
 
@@ -45,12 +48,14 @@ export async function insertRequest(
     'authorization.insertRequest',
     sql`insert into authorization_requests
           (request_id, browser_hash, organization_id, client_agent_id, client_uri, client_document, redirect_uri,
-           redirect_uri_named, code_challenge, resource, scopes, state, prompt, login_hint, foreign_start, expires_at)
+           redirect_uri_named, code_challenge, resource, scopes, authorization_details, state, prompt, login_hint, foreign_start,
+           expires_at)
         values
           (${request.requestId}, ${browserHash}, ${request.organizationId}, ${request.clientAgentId},
            ${request.clientUri}, ${request.clientDocument && JSON.stringify(request.clientDocument)}::jsonb,
            ${request.redirectUri}, ${request.redirectUriNamed}, ${request.codeChallenge}, ${request.resource},
-           ${request.scopes}, ${request.state}, ${request.prompt}, ${request.loginHint}, ${request.foreignStart},
+           ${request.scopes}, ${request.authorizationDetails && JSON.stringify(request.authorizationDetails)}::jsonb,
+           ${request.state}, ${request.prompt}, ${request.loginHint}, ${request.foreignStart},
            ${request.expiresAt})`,
   );
 }

@@ -1,5 +1,6 @@
 /** Revocation of refresh tokens (RFC 7009): ends the chain. */
 
+import { leastScope } from '../../contract/scopes.ts';
 import type { Caller, Origin } from '../../kernel/caller.ts';
 import { refuseUnidentified, resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import { isUuid } from '../../kernel/ids.ts';
@@ -24,7 +25,11 @@ export const createRevokeRefreshToken =
   ({ db, consents, issuer }: Pick<AuthorizationDeps, 'db' | 'consents' | 'issuer'>): RevokeRefreshToken =>
   async ({ token, caller, clientId = '', origin }) => {
     if (!caller && isUuid(clientId) && !(await isPublicClient(db, clientId)))
-      refuseUnidentified(undefined, { metadata: resourceMetadataOf(issuer), basic: true });
+      refuseUnidentified(undefined, {
+        metadata: resourceMetadataOf(issuer),
+        basic: true,
+        scope: leastScope,
+      });
     if (!token.startsWith(refreshPrefix)) return false;
     const owner = await findOwnerOfRefreshToken(db, hashSecret(token));
     const isOwn = owner && (caller ? owner.agentId === caller.agentId : isNamed(owner, clientId));

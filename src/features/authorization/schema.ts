@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { AuthorizationDetailsOrNull } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { literals, Nullable, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';
@@ -36,7 +37,13 @@ export const ConsentQuestion = Type.Object(
     scopes: Type.Array(Type.Object({ name: Type.String(), description: Nullable(Type.String()) }), {
       description: 'the requested scopes that the person may lend',
     }),
-    authorizationDetails: Type.Null(),
+    authorizationDetails: AuthorizationDetailsOrNull,
+    authorizationDetailTypes: Type.Optional(
+      Type.Array(
+        Type.Object({ type: Type.String({ examples: ['payment'] }), description: Nullable(Type.String()) }),
+        { description: 'those of the details; absent without details' },
+      ),
+    ),
     expiresAt: Timestamp,
   },
   { title: 'ConsentQuestion' },
@@ -49,7 +56,11 @@ export const ConsentDecision = Type.Object(
   {
     decision: literals(['approve', 'deny']),
     scopes: Type.Optional(
-      Type.Array(ScopeName, { minItems: 1, maxItems: limits.resource.maxScopes, uniqueItems: true }),
+      Type.Array(ScopeName, {
+        maxItems: limits.resource.maxScopes,
+        uniqueItems: true,
+        description: 'may be empty only for a request with details of an action',
+      }),
     ),
     expiresIn: Type.Optional(Type.Integer({ minimum: minSeconds, maximum: maxSeconds })),
     allowRedelegation: Type.Optional(Type.Boolean()),

@@ -12,14 +12,17 @@ import {
 } from './requests-store.ts';
 import type { SignInChoice } from './schema.ts';
 
+/** How a client wants the person to sign in. */
+export interface RequestPrompt {
+  readonly loginHint: string | undefined;
+  readonly reauthenticate: boolean;
+}
+
 export interface RequestSignIn {
   /** A request that is not decided, in the browser that began it. */
   find(requestId: string, cookies: Cookies): Promise<OwnRequest>;
-  /** Undefined unless this browser has begun the request: another site may then send it to the sign-in. */
-  findRequest(
-    requestId: string,
-    cookies: Cookies,
-  ): Promise<Pick<AuthorizationRequest, 'loginHint'> | undefined>;
+  /** Of a request of this browser; undefined when it has no such request. */
+  findPrompt(requestId: string, cookies: Cookies): Promise<RequestPrompt | undefined>;
   /** The next address of a browser without a session: the provider if there is one way only, otherwise the page that asks. */
   start(request: AuthorizationRequest): Promise<string>;
   describe(requestId: string, cookies: Cookies): Promise<SignInChoice>;
@@ -85,7 +88,15 @@ export function createRequestSignIn(
   return {
     find,
 
-    findRequest: async (requestId, cookies) => (await findInBrowser(requestId, cookies))?.request,
+    async findPrompt(requestId, cookies) {
+      const request = (await findInBrowser(requestId, cookies))?.request;
+      return (
+        request && {
+          loginHint: request.loginHint ?? undefined,
+          reauthenticate: request.prompt.includes('login'),
+        }
+      );
+    },
 
     async start(request) {
       const { requestId, organizationId } = request;

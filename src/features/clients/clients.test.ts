@@ -233,6 +233,7 @@ describe('the agent of a client with a document', () => {
       redirectUris: ['https://app.example.com/callback', 'http://localhost/callback'],
       publicClient: true,
       clientUri: address,
+      notificationUri: null,
     });
     assert.deepEqual(await agentOf(organizationId, client), made);
     const recorded = await events(agentId);

@@ -239,6 +239,21 @@ describe('the answer of the server', () => {
     assert.equal(requestsOf(path), 0);
   });
 
+  it('is refused with the same words: a closed port, another protocol, a certificate for another name', async () => {
+    const plain = await startReceiver(undefined, { tls: false });
+    const { port } = await startReceiver();
+    const closed = await startReceiver();
+    await closed.close();
+    const problems = await Promise.all(
+      [
+        `https://receiver.test:${closed.port}/client`,
+        `https://receiver.test:${plain.port}/client`,
+        `https://other.test:${port}/client`,
+      ].map((address) => problemOf(address)),
+    );
+    assert.equal(new Set(problems).size, 1, problems.join());
+  });
+
   it('takes +json types', async () => {
     const { address } = publish({}, { 'content-type': 'application/oauth-client+json; charset=utf-8' });
     await documentOf(address);

@@ -105,7 +105,11 @@ function parseKeySet(text: string): unknown {
 function problemOf(error: unknown): string {
   if (error instanceof DocumentProblem) return `The client's document ${error.message}.`;
   if (error instanceof OutboundProblem)
-    return `The client's document could not be fetched: ${error.message}.`;
+    return `The client's document could not be fetched: ${reasonOf(error)}.`;
   if (error instanceof Overloaded) return 'Too many client documents are being fetched; try again.';
   throw error;
 }
+
+/** Anybody may read it. Where private addresses are allowed, the error of a connection would show which ports are open, and what is there. */
+const reasonOf = ({ reason, message }: OutboundProblem): string =>
+  reason === 'unreachable' || reason === 'protocol' ? 'its host gave no answer by HTTPS' : message;

@@ -54,7 +54,8 @@ export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | '
   readonly connections: ConnectionProviders;
   readonly requirePermission: RequirePermission;
   readonly continueRequest: ConsentService['continueRequest'];
-  readonly findRequest: RequestSignIn['findRequest'];
+  /** Of an authorization request that this browser has begun: another site may then send it to the sign-in. */
+  readonly findRequestPrompt: RequestSignIn['findPrompt'];
 }
 
 export function createConsole(deps: ConsoleDeps) {

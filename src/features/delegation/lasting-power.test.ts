@@ -217,3 +217,50 @@ describe('an existing webhook subscription and a delegated caller', () => {
     }
   });
 });
+
+describe('what people may lend, and a delegated caller', () => {
+  const lend = [...organizationScopes, 'resources:read', 'resources:write'];
+  const newApi = (more: object = {}) => ({
+    identifier: `https://${crypto.randomUUID()}.example`,
+    name: 'Orders',
+    scopes: [{ name: 'orders:read' }, { name: 'refund' }],
+    ...more,
+  });
+  const register = async (by: string) => {
+    const wanted = { allowedScopes: [], redirectUris: ['https://elsewhere.example/callback'] };
+    return call(by, 'POST', '/agents', newAgent(wanted));
+  };
+  const acting = async (allowedScopes: readonly string[]) => {
+    const client = await t.agent({ allowedScopes });
+    return redeem(client, await createDelegation(operator, client, lend));
+  };
+
+  it('403 FORBIDDEN for redirect URIs, peopleScopes and approvers that only the delegation permits', async () => {
+    const token = await acting([]);
+    const made = await call(operator, 'POST', '/resources', newApi({ peopleScopes: ['orders:read'] }));
+    const path = `/resources/${made.json.resourceId}`;
+    const attempts: [string, () => Promise<Answer>][] = [
+      ['agents:write', () => register(token)],
+      ['resources:write', () => call(token, 'POST', '/resources', newApi({ peopleScopes: ['refund'] }))],
+      ['resources:write', () => call(token, 'PATCH', path, { peopleScopes: ['orders:read', 'refund'] })],
+      ['resources:write', () => call(token, 'PATCH', path, { approvers: [crypto.randomUUID()] })],
+    ];
+    for (const [exceeded, attempt] of attempts) {
+      const answer = await attempt();
+      assertFailed(answer, 403, 'FORBIDDEN');
+      assert.deepEqual(answer.json.details, { exceeded: [exceeded] });
+    }
+    const narrowed = await call(token, 'PATCH', path, { name: 'Renamed', peopleScopes: [] });
+    assert.deepEqual([narrowed.status, narrowed.json.peopleScopes], [200, []], narrowed.text);
+    assert.equal((await call(token, 'POST', '/resources', newApi())).status, 201);
+  });
+
+  it('201 and 200 where its own agent may hold the scope', async () => {
+    const token = await acting(['agents:write', 'resources:write']);
+    assert.equal((await register(token)).status, 201);
+    const made = await call(token, 'POST', '/resources', newApi({ peopleScopes: ['orders:read'] }));
+    assert.equal(made.status, 201, made.text);
+    const path = `/resources/${made.json.resourceId}`;
+    assert.equal((await call(token, 'PATCH', path, { peopleScopes: ['refund'] })).status, 200);
+  });
+});

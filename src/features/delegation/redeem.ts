@@ -92,14 +92,18 @@ function grantedScopes(
   return words.length === 0 ? { scopes: delegated } : { scopes: words, exact: true };
 }
 
-/** RFC 9396 §6: a client may leave out some of them, and changes none. */
+/** RFC 9396 §6: a client may leave out some of them, changes none, and gets none twice. */
 function narrowed(
   approved: AuthorizationDetails | null,
   wanted: AuthorizationDetails | undefined,
 ): AuthorizationDetails | null {
-  const index = wanted?.findIndex((one) => !approved?.some((other) => isDeepStrictEqual(one, other))) ?? -1;
-  if (index >= 0)
-    failToken('invalid_authorization_details', `/${index} is none of the details that were approved`);
+  const left = [...(approved ?? [])];
+  for (const [index, one] of (wanted ?? []).entries()) {
+    const found = left.findIndex((other) => isDeepStrictEqual(one, other));
+    if (found < 0)
+      failToken('invalid_authorization_details', `/${index} is none of the details that were approved`);
+    left.splice(found, 1);
+  }
   return wanted ?? approved;
 }
 

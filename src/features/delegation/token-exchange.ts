@@ -3,6 +3,7 @@
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
+import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import type { Grant, GrantRequest } from '../tokens/grant.ts';
 import { agentsOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
@@ -32,6 +33,7 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
       audience: Field(1024),
       actor_token: Field(limits.delegation.maxTokenLength),
       actor_token_type: Field(128),
+      ...narrowingField,
     },
     errorCodes: {
       malformed: 'invalid_request',
@@ -53,7 +55,13 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
       if (!found) return failToken('invalid_grant', 'subject_token is no delegation token of ours');
       if (form.audience !== undefined && form.audience !== (audience ?? issuer))
         failToken('invalid_target', 'audience is not read: name the target by resource');
-      return redeem(tx, found, { client, grantType: tokenExchange, scope: form.scope, audience });
+      return redeem(tx, found, {
+        client,
+        grantType: tokenExchange,
+        scope: form.scope,
+        audience,
+        authorizationDetails: readNarrowing(form),
+      });
     },
 
     onIssued: (client) => count('token_exchanges', client),

@@ -86,8 +86,21 @@ describe('discovery', () => {
         String(headers['www-authenticate']).endsWith(`scope="agents:read", resource_metadata="${document}"`),
       );
     }
-    const { headers: anyScope } = await t.call('GET', '/api/v1/delegations');
-    assert.equal(anyScope['www-authenticate'], `Bearer resource_metadata="${document}"`);
+    // Every route that an access token opens, also those without a fixed scope: a client knows what to ask for.
+    const tokenRoutes = t.app.routes.filter(
+      ({ method, path, access }) =>
+        method === 'GET' && path.startsWith('/api/v1') && ['bearer', 'scope', 'policy'].includes(access.kind),
+    );
+    assert.ok(tokenRoutes.length > 30);
+    for (const { path } of tokenRoutes) {
+      const { status, headers } = await t.call('GET', path.replaceAll(/:\w+/g, crypto.randomUUID()));
+      assert.equal(status, 401, path);
+      assert.match(
+        String(headers['www-authenticate']),
+        /^Bearer scope="[a-z]+:[a-z]+", resource_metadata="/,
+        path,
+      );
+    }
     const weak = await t.token(undefined, await t.agent({ allowedScopes: [] }));
     const { headers } = await t.call('GET', '/api/v1/agents', { token: weak });
     assert.match(

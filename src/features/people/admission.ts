@@ -8,7 +8,7 @@ import type { EventType } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { type Actor, actingPerson, type Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { conditionCheck, failedChecks } from '../../kernel/conditions/match.ts';
+import { failedChecks, personChecks } from '../../kernel/conditions/match.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { ProviderIdentity } from '../../kernel/ports/openid-provider.ts';
@@ -118,7 +118,7 @@ export function createAdmission(
     if (owner?.status !== 'active' || connection?.status !== 'active')
       return { refused: 'connection not active' };
     if (!isSubject(subject)) return { refused: 'invalid subject' };
-    const failed = failedChecks(connection.conditions.map((condition) => conditionCheck(condition, claims)));
+    const failed = failedChecks(personChecks(connection.conditions, claims));
     if (failed.length > 0)
       return { refused: 'conditions not met', details: { failed: failed.map(({ name }) => name) } };
     const email = verifiedEmail(claims);

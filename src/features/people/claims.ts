@@ -13,8 +13,11 @@ export const verifiedEmail = ({ email, email_verified: verified }: Claims): stri
 
 /** Undefined when the claim is missing, or no name is left of it. */
 export const claimedName = ({ name }: Claims): string | undefined =>
-  typeof name === 'string' ? cleanName(name) : undefined;
+  typeof name === 'string' ? personName(name) : undefined;
 
-/** For a person without a name: the part of the e-mail before the `@`, because the audit log has names and no e-mails. */
 export const nameOfNewcomer = (claims: Claims, subject: string): string =>
-  claimedName(claims) ?? cleanName(verifiedEmail(claims)?.replace(/@[^@]*$/, '') ?? subject) ?? 'Unnamed';
+  claimedName(claims) ?? personName(verifiedEmail(claims) ?? subject) ?? 'Unnamed';
+
+/** An e-mail address is cut before the `@`: the audit log has names, and no e-mails. */
+const personName = (text: string): string | undefined =>
+  cleanName(text.slice(0, 1_000).replace(/@\S*/gu, ' '));

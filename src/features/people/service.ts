@@ -11,6 +11,7 @@ import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { nilUuid } from '../../kernel/ids.ts';
+import { loggedSubject } from '../../kernel/ports/openid-provider.ts';
 import { providerAddressProblem } from '../../kernel/url-problem.ts';
 import type { Agent } from '../agents/schema.ts';
 import { type Admit, createAdmission, type RecordPerson } from './admission.ts';
@@ -124,7 +125,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
       organizationId,
       agentId: agentId ?? nilUuid,
       metadata: {
-        ...{ personId, name, role, issuer, subject },
+        ...{ personId, name, role, issuer, subject: subject && loggedSubject(subject) },
         ...(connectionId !== null && { connectionId }),
         ...more,
       },

@@ -16,7 +16,7 @@ import {
   audienceScopesOf,
   grantedScopes,
 } from './audience-scopes.ts';
-import { readAuthorizationDetails } from './detail-types.ts';
+import { detailsProblem, readAuthorizationDetails } from './detail-types.ts';
 import type { ResourceDeps } from './feature.ts';
 import { mayGrantAll, type RefuseGranting } from './granting-rule.ts';
 import { findLendingTarget } from './lending-store.ts';
@@ -33,6 +33,7 @@ export const resourceReads = {
   findPersonGrants,
   findLendingTarget,
   readAuthorizationDetails,
+  detailsProblem,
   joinTargets,
   findOtherUse,
 };

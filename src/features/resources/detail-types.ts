@@ -1,6 +1,7 @@
 /** The details of an action that a request names (RFC 9396), by the types of a resource. */
 
 import type {
+  AuthorizationDetails,
   AuthorizationDetailType,
   NewAuthorizationDetailTypes,
 } from '../../contract/authorization-details.ts';
@@ -21,16 +22,24 @@ export function readAuthorizationDetails(
   types: readonly AuthorizationDetailType[],
 ): ReadDetails {
   const read = parseAuthorizationDetails(text);
-  if ('problem' in read) return read;
+  const problem = 'details' in read ? detailsProblem(read.details, types) : undefined;
+  return problem ? { problem } : read;
+}
+
+/** Of details whose shape is known. */
+export function detailsProblem(
+  details: AuthorizationDetails,
+  types: readonly AuthorizationDetailType[],
+): DetailProblem | undefined {
   const budget = newBudget();
-  for (const [index, detail] of read.details.entries()) {
+  for (const [index, detail] of details.entries()) {
     const type = types.find((each) => each.type === detail.type);
     const problem: DetailProblem | undefined = type
       ? validate(type.schema as SchemaObject, detail, `/${index}`, budget)
       : { pointer: `/${index}/type`, message: 'is no type of the API' };
-    if (problem) return { problem };
+    if (problem) return problem;
   }
-  return read;
+  return undefined;
 }
 
 /** VALIDATION_ERROR for the types of a new or changed resource. */

@@ -26,7 +26,6 @@ import { createShareService } from './shares/shares.ts';
 import { createVerificationService } from './verification.ts';
 
 export { resourceReads } from './access.ts';
-export { readAuthorizationDetails } from './detail-types.ts';
 
 export interface ResourceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly issuer: string;

@@ -5,7 +5,7 @@ import type {
 } from '../../contract/authorization-details.ts';
 import { limits } from '../../contract/limits.ts';
 import { isScope } from '../../contract/scopes.ts';
-import { type Caller, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, refuseBorrowedScope, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
@@ -132,6 +132,7 @@ export function createResourceService(
         createdAt: now,
         updatedAt: now,
       };
+      refuseBorrowedLending(caller, { peopleScopes: [], approvers: [] }, resource);
       return db.transaction(async (tx) => {
         await requireCapacity(tx, resource.organizationId);
         await requireApprovers(tx, resource);
@@ -167,6 +168,7 @@ export function createResourceService(
         if (changed.length === 0) return before;
         const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
         requireValid(peopleScopeProblems(after.peopleScopes, after.scopes));
+        refuseBorrowedLending(caller, before, after);
         if (changed.includes('approvers')) await requireApprovers(tx, after);
         await refuseRemovingClaims(tx, caller, before, after);
         await updateResource(tx, after);
@@ -245,6 +247,23 @@ const peopleScopeProblems = (
       ? []
       : [{ in: 'body', field: `peopleScopes[${index}]`, message: 'is not a scope of the resource' }],
   );
+
+/** People could lend the added scopes to any client after the delegation has ended. */
+function refuseBorrowedLending(
+  caller: Caller,
+  before: Pick<Resource, 'peopleScopes' | 'approvers'>,
+  after: Resource,
+): void {
+  const adds = (['peopleScopes', 'approvers'] as const).some((field) =>
+    after[field].some((item) => !before[field].includes(item)),
+  );
+  if (adds)
+    refuseBorrowedScope(
+      caller,
+      'resources:write',
+      'A delegated token can let people lend more of an API only if your own agent may hold resources:write.',
+    );
+}
 
 const lowerCased = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
 

@@ -1,6 +1,6 @@
 /** Introspection (RFC 7662) and revocation (RFC 7009) of issued tokens. */
 
-import { operatorScope } from '../../contract/scopes.ts';
+import { leastScope, operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
@@ -72,7 +72,11 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
       const { claims, status } = verified;
       const { agentId, organizationId } = status;
       if (!caller || (caller.tokenId === undefined && caller.sessionId === undefined))
-        return refuseUnidentified(undefined, { metadata: resourceMetadataOf(issuer), basic: false });
+        return refuseUnidentified(undefined, {
+          metadata: resourceMetadataOf(issuer),
+          basic: false,
+          scope: leastScope,
+        });
       if (!(await mayRevoke(caller, status))) {
         fail('FORBIDDEN', {
           message:

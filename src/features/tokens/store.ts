@@ -179,10 +179,13 @@ export async function lockAgentKeys(
 export const findPublicClient = (
   db: Queryable,
   agentId: string,
-): Promise<{ organizationId: string; rateLimitPerMinute: number | null } | undefined> =>
+): Promise<
+  { organizationId: string; rateLimitPerMinute: number | null; clientUri: string | null } | undefined
+> =>
   db.maybe(
     'tokens.findPublicClient',
-    sql`select organization_id as "organizationId", rate_limit_per_minute as "rateLimitPerMinute"
+    sql`select organization_id as "organizationId", rate_limit_per_minute as "rateLimitPerMinute",
+          client_uri as "clientUri"
         from agents where agent_id = ${agentId} and public_client`,
   );
 
@@ -226,10 +229,13 @@ export const findOrganizationStatus = (
         from organizations where organization_id = ${organizationId}`,
   );
 
-export const findAgentKeys = (db: Queryable, agentId: string): Promise<AgentKeys | undefined> =>
+export const findAgentKeys = (
+  db: Queryable,
+  agentId: string,
+): Promise<(AgentKeys & { readonly clientUri: string | null }) | undefined> =>
   db.maybe(
     'tokens.findAgentKeys',
-    sql`select ${statusColumns}, a.public_keys as keys
+    sql`select ${statusColumns}, a.public_keys as keys, a.client_uri as "clientUri"
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
 

@@ -46,6 +46,16 @@ function existsCheck(claim: string, claims: Claims): Check {
   );
 }
 
+/**
+ * Of a person's ID token. An e-mail of which the provider says that it is not verified counts as missing: people can enter any address.
+ * Some providers say nothing about it.
+ */
+export function personChecks(conditions: readonly Condition[], claims: Claims): Check[] {
+  const { email: _, ...others } = claims;
+  const trusted = [true, undefined].includes(claims.email_verified as boolean) ? claims : others;
+  return conditions.map((condition) => conditionCheck(condition, trusted));
+}
+
 export const failedChecks = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);
 
 /** Why the values do not fit the operator; undefined when they do. */

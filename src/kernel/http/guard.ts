@@ -36,7 +36,7 @@ import {
   type SessionDeps,
 } from './access/session-requests.ts';
 import type { RateWindow } from './rate-window.ts';
-import { type Access, type AccessCheck, type CountAgainst, type RouteEntry, scopeOf } from './route.ts';
+import { type Access, type AccessCheck, type CountAgainst, type RouteEntry, scopeToAskFor } from './route.ts';
 
 export interface GuardDeps extends AuthorizeCallerDeps, SessionDeps {
   /** Undefined unless the token is ours and live. */
@@ -142,7 +142,7 @@ export function createGuard(deps: GuardDeps): Guard {
   const challengesFor = (entry: RouteEntry | undefined): Challenges => ({
     metadata: resourceMetadata,
     basic: entry !== undefined && acceptsClientCredentials(entry.access),
-    scope: scopeOf(entry?.access),
+    scope: scopeToAskFor(entry?.access),
   });
 
   const refuseClient = async (
@@ -178,7 +178,9 @@ export function createGuard(deps: GuardDeps): Guard {
       const [refused, known] = client && 'reason' in client ? [client] : [undefined, client];
       await countAgainst(reply, context, known?.agentId, known?.rateLimitPerMinute);
       if (refused) return refuseClient(context, entry, refused);
-      if (!known && entry.access.kind === 'clientOrBearer' && fields.client_id) return;
+      // A client that is named by an address has no agent without a token of its own (RFC 7009 §2.2: no error for an unknown token).
+      const isNamed = fields.client_id || fields.client_assertion;
+      if (!known && entry.access.kind === 'clientOrBearer' && isNamed) return;
       const noToken = { hasHeader: false, token: undefined };
       const identity = await requireIdentity(context, entry, noToken, known);
       await authorizeCaller(request, reply, context, entry, identity);

@@ -6,7 +6,7 @@ import type { Static, TSchema } from 'typebox';
 import type { PolicyAction } from '../../contract/actions.ts';
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
 import type { idempotentEvents } from '../../contract/events.ts';
-import type { Scope } from '../../contract/scopes.ts';
+import { leastScope, type Scope } from '../../contract/scopes.ts';
 import type { Caller, Origin } from '../caller.ts';
 import type { PolicyResource } from '../policy.ts';
 
@@ -69,9 +69,11 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: name }) as const;
 export const clientOrBearer = () => ({ kind: 'clientOrBearer' }) as const;
 
-/** The scope that a route always needs. */
-export const scopeOf = (access: Access | undefined): Scope | undefined =>
-  access && 'scope' in access ? access.scope : undefined;
+/** The scope that the 401 of a route names. None for a route that is not opened by an access token. */
+export const scopeToAskFor = (access: Access | undefined): Scope | undefined =>
+  !access || access.kind === 'secret'
+    ? undefined
+    : (('scope' in access ? access.scope : undefined) ?? leastScope);
 
 /**
  * `caller`: the request counts against the authenticated client, otherwise against the IP address. With a session of the console it

@@ -24,14 +24,27 @@ export interface ProviderIdentity {
   readonly claims: Claims;
 }
 
+/** How the provider asks the person. */
+export interface SignInPrompt {
+  /** Who is expected to sign in. */
+  readonly loginHint?: string | undefined;
+  /** The person signs in again, even with a session at the provider. */
+  readonly reauthenticate?: boolean;
+  /** The person can choose another account than that of the session at the provider. */
+  readonly switchAccount?: boolean;
+}
+
 export interface OpenIdProvider {
   readonly issuer: string;
   /** For the button of the sign-in page. */
   readonly name: string;
-  /** The provider's page for the browser. The hint says who will probably sign in (`login_hint`). */
-  authorizationUrl(secrets: SignInSecrets, loginHint?: string | null): Promise<string>;
-  /** Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. */
-  identify(query: URLSearchParams, secrets: SignInSecrets): Promise<ProviderIdentity>;
+  /** The provider's page for the browser. */
+  authorizationUrl(secrets: SignInSecrets, prompt?: SignInPrompt): Promise<string>;
+  /**
+   * Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. With `maxAgeSeconds` the ID
+   * token must show that the person signed in at most so long ago.
+   */
+  identify(query: URLSearchParams, secrets: SignInSecrets, maxAgeSeconds?: number): Promise<ProviderIdentity>;
 }
 
 /**
@@ -49,3 +62,13 @@ export class ProviderProblem extends Error {
     this.reason = reason;
   }
 }
+
+/**
+ * A subject for the audit log. PostgreSQL stores no NUL and no half of a surrogate pair. Some providers take the e-mail as the subject: the
+ * log has no e-mails.
+ */
+export const loggedSubject = (subject: string): string =>
+  subject
+    .slice(0, 255)
+    .replace(/[^ -~]/g, '?')
+    .replace(/@.*$/, '@…');

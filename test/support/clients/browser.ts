@@ -102,6 +102,25 @@ export function createBrowser(t: TestApp, baseUrl: string) {
     return answer;
   };
 
+  /** Sends the first form of a page, with its hidden fields. */
+  const submit = (
+    { text, url }: BrowserAnswer,
+    form: Record<string, string> = {},
+    options: { stopAt?: string } = {},
+  ): Promise<BrowserAnswer> => {
+    const [tag = '', ...inputs] =
+      text.slice(text.indexOf('<form')).match(/<form\b[^>]*>|<input\b[^>]*>/gs) ?? [];
+    const hidden = inputs
+      .filter((input) => attributeOf(input, 'type') === 'hidden')
+      .map((input) => [attributeOf(input, 'name') ?? '', attributeOf(input, 'value') ?? '']);
+    const action = new URL(attributeOf(tag, 'action') ?? '', url);
+    return visit(action, {
+      method: 'POST',
+      form: { ...Object.fromEntries(hidden), ...form },
+      ...options,
+    });
+  };
+
   /** A change from a page of the console. */
   const change = (method: BrowserRequest['method'], address: string, payload?: object) =>
     request(address, {
@@ -110,8 +129,11 @@ export function createBrowser(t: TestApp, baseUrl: string) {
       headers: { 'sec-fetch-site': 'same-origin', 'x-countersign-console': '1' },
     });
 
-  return { request, visit, change, cookies: (address: string) => jarOf(new URL(address, baseUrl)) };
+  return { request, visit, submit, change, cookies: (address: string) => jarOf(new URL(address, baseUrl)) };
 }
+
+const attributeOf = (tag: string, name: string): string | undefined =>
+  new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&amp;', '&');
 
 /** The console's pages are not built in these tests. */
 const isPage = ({ origin, pathname }: URL, baseUrl: string): boolean =>

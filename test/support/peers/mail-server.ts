@@ -79,6 +79,10 @@ export async function startMailServer(options: MailServerOptions = {}) {
   return { port, received, logins, connections: () => connections, close };
 }
 
+/** The source without the line breaks and escapes of quoted-printable. */
+export const readable = ({ source }: ReceivedMail): string =>
+  source.replace(/=\r\n/g, '').replaceAll('=3D', '=').replaceAll('=20', ' ');
+
 /** The answer of a server with this code. */
 export const smtpRefusal = (responseCode: number, message = 'no'): Error =>
   Object.assign(new Error(message), { responseCode });

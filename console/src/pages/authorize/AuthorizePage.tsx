@@ -40,7 +40,7 @@ export function AuthorizePage({ requestId }: { readonly requestId: string }) {
   const problem = question.error && toApiError(question.error);
   const content = () => {
     if (isSwitching || problem?.status === 401)
-      return <SignIn requestId={requestId} startsByItself={!isSwitching} />;
+      return <SignIn requestId={requestId} switching={isSwitching} />;
     if (problem && isOver(problem)) return <RequestOver />;
     if (problem?.status === 403) return <Refused problem={problem} onSwitch={switchPerson} />;
     if (question.data)

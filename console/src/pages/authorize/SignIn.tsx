@@ -16,11 +16,11 @@ import { isOver, RequestOver } from './RequestOver.tsx';
 
 interface SignInProps {
   readonly requestId: string;
-  /** Where there is one way to sign in, the browser takes it. */
-  readonly startsByItself: boolean;
+  /** As another person. Otherwise the browser takes the way to sign in by itself where there is one only. */
+  readonly switching: boolean;
 }
 
-export function SignIn({ requestId, startsByItself }: SignInProps) {
+export function SignIn({ requestId, switching }: SignInProps) {
   const [chosen, setChosen] = useState<SignInChoice>();
   const loaded = useQuery({
     queryKey: ['requestSignIn', requestId],
@@ -51,10 +51,13 @@ export function SignIn({ requestId, startsByItself }: SignInProps) {
       {choice.organizationNeeded ? (
         <OrganizationForm requestId={requestId} onChosen={setChosen} />
       ) : (
-        <Options choice={choice} startsByItself={startsByItself} />
+        <Options choice={choice} switching={switching} />
       )}
       {choice.organizationNeeded && choice.instance && (
-        <SignInButton address={requestSignIn(requestId)} label="Sign in with the provider of this instance" />
+        <SignInButton
+          address={requestSignIn(requestId, { switching })}
+          label="Sign in with the provider of this instance"
+        />
       )}
     </Stack>
   );
@@ -111,27 +114,35 @@ interface SignInOption {
   readonly label: string;
 }
 
-const optionsOf = ({ requestId, connections, instance }: SignInChoice): readonly SignInOption[] => [
+const optionsOf = (
+  { requestId, connections, instance }: SignInChoice,
+  switching: boolean,
+): readonly SignInOption[] => [
   ...connections.map(({ connectionId, name }) => ({
     connectionId,
-    address: requestSignIn(requestId, connectionId),
+    address: requestSignIn(requestId, { connectionId, switching }),
     label: `Sign in with ${visibleText(name)}`,
   })),
   ...(instance
-    ? [{ address: requestSignIn(requestId), label: 'Sign in with the provider of this instance' }]
+    ? [
+        {
+          address: requestSignIn(requestId, { switching }),
+          label: 'Sign in with the provider of this instance',
+        },
+      ]
     : []),
 ];
 
 interface OptionsProps {
   readonly choice: SignInChoice;
-  readonly startsByItself: boolean;
+  readonly switching: boolean;
 }
 
-function Options({ choice, startsByItself }: OptionsProps) {
-  const options = optionsOf(choice);
+function Options({ choice, switching }: OptionsProps) {
+  const options = optionsOf(choice, switching);
   const only = options.length === 1 ? options[0] : undefined;
   // Once: a browser that refuses our cookies would otherwise go round in circles.
-  const [goes] = useState(() => startsByItself && only !== undefined && isFirst(choice.requestId));
+  const [goes] = useState(() => !switching && only !== undefined && isFirst(choice.requestId));
   useEffect(() => {
     if (!goes || !only) return;
     remember(only);

@@ -12,6 +12,19 @@ export function isClientAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isThisComputer(url.hostname));
 }
 
-/** The sign-in for a request; without a connection through the instance's own provider. */
-export const requestSignIn = (requestId: string, connectionId?: string): string =>
-  `/console/api/oidc/start?${new URLSearchParams({ ...(connectionId !== undefined && { connectionId }), requestId })}`;
+interface SignInOptions {
+  /** Without it: the instance's own provider. */
+  readonly connectionId?: string;
+  /** The provider offers other accounts than that of its session. */
+  readonly switching: boolean;
+}
+
+/** The sign-in for a request. */
+export function requestSignIn(requestId: string, { connectionId, switching }: SignInOptions): string {
+  const query = new URLSearchParams({
+    ...(connectionId !== undefined && { connectionId }),
+    requestId,
+    ...(switching && { prompt: 'select_account' }),
+  });
+  return `/console/api/oidc/start?${query}`;
+}

@@ -25,6 +25,7 @@ import {
   useEffect,
   useMemo,
   useRef,
+  useState,
 } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
 import { PartyName } from '../../components/PartyName.tsx';
@@ -77,8 +78,9 @@ function Graph({ graph, selectedId, onSelect, onAgent }: DelegationGraphProps) {
 
   const hasMoved = useRef(false);
   const isLarge = graph.links.length > maxElkLinks;
-  const isNear = useStore(({ transform: [, , zoom] }) => zoom >= readableZoom);
-  const fit = useFit(box, graph, hasMoved);
+  const { fit, isFitted } = useFit(box, graph, hasMoved);
+  // Before the first fit the zoom says nothing: names would be loaded that are out of sight after it.
+  const isNear = useStore(({ transform: [, , zoom] }) => zoom >= readableZoom) && isFitted;
 
   const go = (event: KeyboardEvent) => {
     const direction = directions[event.key];
@@ -164,18 +166,19 @@ function Graph({ graph, selectedId, onSelect, onAgent }: DelegationGraphProps) {
   );
 }
 
-/** Shows the whole graph: after a new layout, and in a box of another size unless the user has moved it. Returns the function. */
+/** Shows the whole graph: after a new layout, and in a box of another size unless the user has moved it. */
 function useFit(
   box: RefObject<HTMLDivElement | null>,
   { layout }: PlacedGraph,
   hasMoved: RefObject<boolean>,
-): () => void {
+): { fit: () => void; isFitted: boolean } {
   const flow = useReactFlow();
+  const [isFitted, setFitted] = useState(false);
   const fit = useCallback(() => {
     const { clientWidth, clientHeight } = box.current ?? {};
     if (!clientWidth || !clientHeight) return;
     const viewport = getViewportForBounds(boundsOf(layout), clientWidth, clientHeight, minZoom, 1, 0.06);
-    void flow.setViewport(viewport);
+    void flow.setViewport(viewport).then((done) => done && setFitted(true));
   }, [box, flow, layout]);
   useEffect(() => {
     hasMoved.current = false;
@@ -190,7 +193,7 @@ function useFit(
     observer.observe(box.current);
     return () => observer.disconnect();
   }, [box, fit, hasMoved]);
-  return fit;
+  return { fit, isFitted };
 }
 
 function boundsOf({ agents }: Layout): Rect {

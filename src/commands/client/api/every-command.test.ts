@@ -51,6 +51,22 @@ const webhook = async (): Promise<string> => {
   return (await call('POST', '/webhooks', payload)).id;
 };
 
+/** A request to a person who was invited. */
+const approval = async (): Promise<string> => {
+  const person = { issuer: 'https://idp.example.com', subject: randomUUID(), name: 'Ada', role: 'member' };
+  const { personId } = await call('POST', `/organizations/${t.operator.organizationId}/people`, person);
+  const identifier = `https://${randomUUID()}.example.com`;
+  const scopes = [{ name: 'resumes:read' }];
+  await call('POST', '/resources', { identifier, name: 'Talent', scopes, peopleScopes: ['resumes:read'] });
+  const { clientId, clientSecret } = t.operator;
+  const answer = await t.form('/api/v1/bc-authorize', {
+    ...{ client_id: clientId, client_secret: clientSecret },
+    ...{ resource: identifier, scope: 'resumes:read', login_hint: personId },
+  });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.approval_id;
+};
+
 /** New entries for the ids of each path, so that no command depends on those before it. The first path that fits counts. */
 const entries: readonly (readonly [path: string, make: () => Promise<readonly string[]>])[] = [
   ['/delegations/{chainId}', async () => [(await delegation()).chainId]],
@@ -121,6 +137,7 @@ const entries: readonly (readonly [path: string, make: () => Promise<readonly st
       return [orgId, (await call('POST', path, { name: 'Login', ...client })).connectionId];
     },
   ],
+  ['/approvals/{approvalId}', async () => [await approval()]],
   ['/organizations/{orgId}', async () => [await organization()]],
   [
     '/federation/partners/{id}',

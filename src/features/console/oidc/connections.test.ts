@@ -145,6 +145,34 @@ describe('signing in through a connection', () => {
     assert.equal((await eventsOf(connection.organizationId, ['person.created'])).length, 1);
   });
 
+  it('no event has an e-mail, although the provider gives it as the name or the subject', async () => {
+    const connection = await connect({
+      conditions: [{ claim: 'groups', operator: 'in', values: ['staff'] }],
+    });
+    const { organizationId, address } = connection;
+    const groups = ['staff'];
+    await signedIn(
+      connection,
+      account({ ...verified('grace@example.com'), name: 'grace@example.com', groups }),
+    );
+    const login = `${randomUUID()}@example.com`;
+    const accounts = (provider ?? assert.fail()).accounts;
+    accounts[login] = { name: `Ada (${login})`, groups };
+    await signedIn(connection, login);
+    accounts[login] = {};
+    assert.equal(errorOf(await signIn(newBrowser(), login, address)), 'conditions_not_met');
+    const people = await peopleOf(organizationId);
+    assert.ok(people.some(({ name }: { name: string }) => name === 'grace'));
+    assert.ok(people.some(({ subject }: { subject: string }) => subject === login));
+    for (const { personId } of people)
+      await asOperator('DELETE', `/organizations/${organizationId}/people/${personId}`);
+    const events = await t.sql('select metadata from audit_events where organization_id = $1', [
+      organizationId,
+    ]);
+    assert.ok(events.length > 6);
+    assert.doesNotMatch(JSON.stringify(events), /@example\.com/);
+  });
+
   it('names a person without a name by the e-mail or the subject', async () => {
     const connection = await connect();
     const [first, second] = [account(verified('grace@example.com')), account({ name: '\u200b' })];
@@ -203,6 +231,12 @@ describe('signing in through a connection', () => {
       ['conditions not met', connectionId, ['condition groups in'], refused],
     );
     await signedIn(connection, account({ ...verified('ada@example.com'), groups: ['staff'] }));
+    // Anybody can enter an address that the provider does not verify.
+    for (const email_verified of [false, 'true']) {
+      const claims = { email: 'eve@example.com', email_verified, groups: ['staff'] };
+      const { location } = await signIn(newBrowser(), account(claims), connection.address);
+      assert.match(String(location), /error=conditions_not_met/);
+    }
   });
 
   it('signs in an invited person of its issuer, who has the role and the agent of the invitation', async () => {

@@ -257,6 +257,8 @@ describe('signing in through the provider', () => {
     const browser = createBrowser(bare, baseUrl);
     assert.equal(errorOf(await browser.request(start)), 'not_configured');
     assert.equal(errorOf(await browser.request(callback)), 'not_configured');
+    // The answer of a connection's provider, after the cookie of the sign-in has expired.
+    assert.equal(errorOf(await browser.request(`${callback}?code=x&state=x`)), 'sign_in_expired');
     const { json } = await bare.call('GET', '/console/api/sign-in-options');
     assert.deepEqual(json, { oidc: null });
   });

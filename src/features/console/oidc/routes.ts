@@ -65,11 +65,11 @@ export const providerSignInRoutes = (signIns: ProviderSignInService): RouteEntry
     limit,
     schema: { query: StartQuery, response: { 302: Type.Null() } },
     handler: async ({ origin, query, headers, header }) => {
-      const { returnTo, connectionId, requestId } = query as Record<string, unknown>;
+      const { returnTo, connectionId, requestId, prompt } = query as Record<string, unknown>;
       const [site, cookies] = [headers['sec-fetch-site'], headers.cookie as string | undefined];
       return follow(
         header,
-        await signIns.start(origin, { returnTo, connectionId, requestId, site, cookies }),
+        await signIns.start(origin, { returnTo, connectionId, requestId, prompt, site, cookies }),
       );
     },
   }),

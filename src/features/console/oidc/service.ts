@@ -14,8 +14,10 @@ import { fail } from '../../../kernel/fail.ts';
 import type { Cookies } from '../../../kernel/http/input/secret-cookie.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import {
+  loggedSubject,
   type OpenIdProvider,
   ProviderProblem,
+  type SignInPrompt,
   type ProviderIdentity as VerifiedIdentity,
 } from '../../../kernel/ports/openid-provider.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
@@ -51,6 +53,8 @@ interface StartRequest {
   readonly connectionId: unknown;
   /** The authorization request that the sign-in continues. */
   readonly requestId: unknown;
+  /** `select_account`: for another person than that of the session at the provider. */
+  readonly prompt: unknown;
   readonly site: unknown;
   readonly cookies: Cookies;
 }
@@ -74,15 +78,12 @@ const errorPageOf = ({ testerId }: BegunSignIn): string => (testerId === null ? 
 const uuidIn = (value: unknown): string | undefined =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
 
-/** For the log: PostgreSQL stores no NUL and no half of a surrogate pair. */
-const printable = (subject: string): string => subject.slice(0, 255).replace(/[^ -~]/g, '?');
-
 export function createProviderSignIn(
   deps: ConsoleDeps,
   sessions: Pick<Sessions, 'create' | 'cookieProblem' | 'requireSafeCookies'>,
 ): ProviderSignInService {
   const { db, clock, ids, log, settings, provider, people, lockEligibility, recordRefusal } = deps;
-  const { connections, continueRequest, findRequest } = deps;
+  const { connections, continueRequest, findRequestPrompt } = deps;
   const { findInvitations, recordSignIn } = people;
   const cookie = createSignInCookie(settings.baseUrl);
   const now = () => new Date(clock.now());
@@ -165,7 +166,7 @@ export function createProviderSignIn(
 
   const refuseUninvited = async (origin: Origin, { issuer, subject }: Identity): Promise<SignInError> => {
     const [first] = await findInvitations(db, issuer, subject);
-    const identity = { issuer: issuer.slice(0, 1_024), subject: subject.slice(0, 255) };
+    const identity = { issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
     if (!first) {
       await refuse(origin, { reason: 'not invited', ...identity });
       return 'not_invited';
@@ -214,7 +215,7 @@ export function createProviderSignIn(
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { issuer, subject } = identity;
-      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: printable(subject) };
+      const metadata = { connectionId, issuer: issuer.slice(0, 1_024), subject: loggedSubject(subject) };
       await refuse(origin, { ...metadata, ...error.metadata }, { organizationId });
       return failed(error.error, origin, [cookie.cleared]);
     }
@@ -225,17 +226,27 @@ export function createProviderSignIn(
     origin: Origin,
     source: () => OpenIdProvider,
     signIn: BegunSignIn,
-    loginHint?: string | null,
+    prompt: SignInPrompt = {},
   ): Promise<Step> => {
     const value = ids.secret('');
     try {
-      const location = await source().authorizationUrl(secretsOf(value), loginHint);
+      const location = await source().authorizationUrl(secretsOf(value), prompt);
       const expiresAt = new Date(clock.now() + limits.providerSignInSeconds * 1_000);
       await insertSignIn(db, { ...signIn, hash: hashSecret(value), expiresAt });
       return { location, cookies: [cookie.set(value)] };
     } catch (error) {
       return failed(await problem(error, origin), origin, [], errorPageOf(signIn));
     }
+  };
+
+  /** For a client that wants a new sign-in: the person must have signed in since this one began. */
+  const maxAgeOf = async (
+    { requestId, expiresAt }: BegunSignIn & { expiresAt: string },
+    cookies: Cookies,
+  ): Promise<number | undefined> => {
+    const asked = requestId === null ? undefined : await findRequestPrompt(requestId, cookies);
+    const begunAt = Date.parse(expiresAt) - limits.providerSignInSeconds * 1_000;
+    return asked?.reauthenticate ? Math.ceil((clock.now() - begunAt) / 1_000) : undefined;
   };
 
   const requireIdentity = (found: Identity | undefined): Identity =>
@@ -262,8 +273,8 @@ export function createProviderSignIn(
       if (sessions.cookieProblem !== undefined) return failed('not_configured', origin);
       // Another origin must not sign a person in, not even as that person, except for a request that this browser has begun.
       const isForeign = site === 'cross-site' || site === 'same-site';
-      const request = requestId === undefined ? undefined : await findRequest(requestId, cookies);
-      if (isForeign && !request)
+      const asked = requestId && (await findRequestPrompt(requestId, cookies));
+      if (isForeign && !asked)
         return provider || wanted.connectionId !== undefined
           ? { location: signInPage, cookies: [] }
           : failed('not_configured', origin);
@@ -272,26 +283,27 @@ export function createProviderSignIn(
         requestId: requestId ?? null,
         testerId: null,
       };
+      const prompt =
+        wanted.prompt === 'select_account'
+          ? { ...asked, loginHint: undefined, switchAccount: true }
+          : { ...asked };
       if (wanted.connectionId === undefined)
         return provider
-          ? begin(origin, () => provider, { ...signIn, connectionId: null }, request?.loginHint)
+          ? begin(origin, () => provider, { ...signIn, connectionId: null }, prompt)
           : failed('not_configured', origin);
       const connectionId = uuidIn(wanted.connectionId);
       const connection =
         connectionId === undefined ? undefined : await connections.findProvider(db, connectionId);
       return connection?.usable
-        ? begin(
-            origin,
-            connection.provider,
-            { ...signIn, connectionId: connection.connectionId },
-            request?.loginHint,
-          )
+        ? begin(origin, connection.provider, { ...signIn, connectionId: connection.connectionId }, prompt)
         : failed('connection_unavailable', origin);
     },
 
     async finish(origin, cookies, query) {
       const value = cookie.read(cookies);
-      if (value === undefined) return failed(provider ? 'sign_in_expired' : 'not_configured', origin);
+      // A provider sends `state`: that of a connection, where the instance has no provider of its own.
+      const isAnswer = provider !== undefined || query.has('state');
+      if (value === undefined) return failed(isAnswer ? 'sign_in_expired' : 'not_configured', origin);
       const secrets = secretsOf(value);
       // Before the sign-in is used up: another site may send the browser here.
       if (query.get('state') !== secrets.state) {
@@ -308,7 +320,7 @@ export function createProviderSignIn(
         const source = connectionId === null ? provider : connection?.provider();
         if (!source || (connection && !connection.usable && testerId === null))
           return failed('connection_unavailable', origin, [cookie.cleared]);
-        const identity = await source.identify(query, secrets);
+        const identity = await source.identify(query, secrets, await maxAgeOf(begun, cookies));
         if (testerId !== null) return await finishTest(hash, identity);
         if (connection) return await finishThrough(origin, begun, connection, identity, cookies);
         const invitations = await usableOf(identity);

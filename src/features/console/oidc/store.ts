@@ -26,13 +26,17 @@ export async function insertSignIn(
 }
 
 /** For the provider's answer, which is accepted once. Undefined when the sign-in is unknown, over, or answered. */
-export const takeAnswer = (db: Queryable, hash: Buffer, now: Date): Promise<BegunSignIn | undefined> =>
+export const takeAnswer = (
+  db: Queryable,
+  hash: Buffer,
+  now: Date,
+): Promise<(BegunSignIn & { expiresAt: string }) | undefined> =>
   db.maybe(
     'providerSignIns.answer',
     sql`update provider_sign_ins set answered_at = ${now}
         where sign_in_hash = ${hash} and answered_at is null and expires_at > ${now}
         returning return_to as "returnTo", connection_id as "connectionId", request_id as "requestId",
-          tester_id as "testerId"`,
+          tester_id as "testerId", expires_at as "expiresAt"`,
   );
 
 /** For a test: PostgreSQL stores no NUL and no half of a surrogate pair. */

@@ -4,7 +4,7 @@
  */
 
 import type { Caller, Origin } from '../../../kernel/caller.ts';
-import { conditionCheck, failedChecks } from '../../../kernel/conditions/match.ts';
+import { failedChecks, personChecks } from '../../../kernel/conditions/match.ts';
 import { fail } from '../../../kernel/fail.ts';
 import type { Cookies, SecretCookie } from '../../../kernel/http/input/secret-cookie.ts';
 import { organization } from '../../../kernel/policy.ts';
@@ -76,7 +76,7 @@ export function createConnectionTests(
       if (!test || !connection)
         return fail('CONNECTION_NOT_FOUND', { message: 'This browser has no test: begin again.' });
       const { claims } = test;
-      const checks = connection.conditions.map((condition) => conditionCheck(condition, claims));
+      const checks = personChecks(connection.conditions, claims);
       return {
         connectionId: connection.connectionId,
         claims,

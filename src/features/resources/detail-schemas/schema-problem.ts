@@ -36,9 +36,9 @@ export function schemaProblem(schema: object): string | undefined {
 
 class SchemaProblem extends Error {}
 
-const refuse = (pointer: string, message: string): never => {
+function refuse(pointer: string, message: string): never {
   throw new SchemaProblem(pointer === '' ? message : `${pointer} ${message}`);
-};
+}
 
 /** JSON.parse reads 1e999 as infinity. */
 function requireFinite(value: unknown, depth: number): void {
@@ -68,7 +68,7 @@ function collect(schemas: Map<string, Node>, schema: unknown, pointer: string, d
   const node: Node = { parts: [] };
   schemas.set(pointer, node);
   if (typeof schema === 'boolean') return;
-  if (!isObject(schema)) return refuse(pointer, 'must be a schema: an object, true or false');
+  if (!isObject(schema)) refuse(pointer, 'must be a schema: an object, true or false');
   for (const [keyword, given] of Object.entries(schema)) {
     const rule = Object.hasOwn(rules, keyword) ? rules[keyword] : undefined;
     if (keyword === '$id' && pointer !== '') unsupported(given, { pointer: pointerTo(pointer, keyword) });

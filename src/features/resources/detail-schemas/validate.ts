@@ -3,7 +3,6 @@
  * schema: no code is made from the text of a tenant, fields are always own fields, and the steps are counted.
  */
 
-import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { type DetailProblem, pointerTo } from '../../../kernel/http/input/authorization-details.ts';
 import { isMultipleOf } from './multiple-of.ts';
@@ -272,6 +271,6 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   uri: (text) => /^[a-zA-Z][a-zA-Z0-9+.-]*:[!#-;=?-[\]_a-z~]*$/.test(text) && URL.canParse(text),
   uuid: (text) => /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i.test(text),
-  ipv4: (text) => isIP(text) === 4,
-  ipv6: (text) => isIP(text) === 6 && !text.includes('%'),
+  ipv4: (text) => /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/.test(text),
+  ipv6: (text) => /^[\da-fA-F:.]{2,45}$/.test(text) && URL.canParse(`http://[${text}]/`),
 };

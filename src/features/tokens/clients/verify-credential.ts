@@ -13,7 +13,7 @@ import {
   isAssertionUsed,
   type OwnerOfSecret,
 } from '../store.ts';
-import { agentIdOf, type ClientCredential } from './client-credential.ts';
+import { agentIdOf, type ClientCredential, isClientAddress } from './client-credential.ts';
 
 export interface VerifiedSecret extends OwnerOfSecret {
   readonly kind: 'secret';
@@ -140,9 +140,14 @@ export function createProofVerifier(
     return verified;
   };
 
-  const verifyPublic = async ({ agentId }: PublicProof): Promise<VerifiedPublic | AuthenticationFailure> => {
+  const verifyPublic = async ({
+    agentId,
+    clientId,
+  }: PublicProof): Promise<VerifiedPublic | AuthenticationFailure> => {
     const client = await findPublicClient(db, agentId);
-    return client ? { kind: 'public', agentId, ...client } : authenticationFailure(agentId, wrongProof);
+    if (!client || !isNamedBy(client.clientUri, clientId)) return authenticationFailure(agentId, wrongProof);
+    const { organizationId, rateLimitPerMinute } = client;
+    return { kind: 'public', agentId, organizationId, rateLimitPerMinute };
   };
 
   const verifyAssertion = async ({
@@ -155,6 +160,7 @@ export function createProofVerifier(
     const owner = await findAgentKeys(db, agentId);
     const verified =
       owner &&
+      isNamedBy(owner.clientUri, claimedId) &&
       (clientId === undefined || clientId === claimedId) &&
       (await assertions.verify(assertion, owner.keys, { client: claimedId, audiences }));
     if (!verified) return authenticationFailure(agentId, wrongProof);
@@ -184,3 +190,10 @@ export function createProofVerifier(
     },
   };
 }
+
+/**
+ * A client that came by a document is named by its address, and its code or refresh token then tells the agent. So it has no other grant:
+ * with the id of its agent it would get tokens of its own, which every consent of a member would give to a stranger.
+ */
+const isNamedBy = (clientUri: string | null, clientId: string): boolean =>
+  clientUri === null ? !isClientAddress(clientId) : clientUri === clientId;

@@ -1,6 +1,6 @@
 /** The grant `client_credentials` (RFC 6749 §4.4): a token of the client's own. */
 import { isScope, scopes } from '../../../contract/scopes.ts';
-import { TokenError } from '../../../kernel/fail.ts';
+import { failToken, TokenError } from '../../../kernel/fail.ts';
 import type { BatchedGrant } from '../grant.ts';
 
 export const clientCredentials = (issuer: string): BatchedGrant => ({
@@ -13,6 +13,8 @@ export const clientCredentials = (issuer: string): BatchedGrant => ({
   },
   transaction: 'shared',
   authorize({ client, form, audience = issuer }) {
+    if (form.authorization_details)
+      failToken('invalid_authorization_details', 'nobody has approved details for a token of its own');
     const named = (form.scope ?? '').split(' ').filter(Boolean);
     if (audience === issuer) requireOwnScopes(named, client.scopes);
     return named.length === 0 ? { scopes: 'all', audience } : { scopes: named, exact: true, audience };

@@ -9,7 +9,7 @@ export interface Challenges {
   readonly metadata: string;
   /** Whether the route also accepts client credentials. */
   readonly basic: boolean;
-  /** The scope that the route needs. */
+  /** The scope that a client asks for, to get a token for the route. */
   readonly scope?: Scope | undefined;
 }
 

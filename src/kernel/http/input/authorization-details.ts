@@ -4,6 +4,7 @@
  */
 
 import type { AuthorizationDetail, AuthorizationDetails } from '../../../contract/authorization-details.ts';
+import Type from '../../../contract/json-schema.ts';
 import { limits } from '../../../contract/limits.ts';
 import { failToken } from '../../fail.ts';
 import { duplicateField } from './duplicate-field.ts';
@@ -29,10 +30,13 @@ export function describeProblem({ pointer, message }: DetailProblem): string {
     .split('/')
     .map(shortened)
     .join('/')
-    .replace(/[^!#-[\]-~]/gu, encodeURIComponent);
+    .replace(/[^!#-[\]-~]/gu, encodeURIComponent)
+    .slice(0, maxPlaceLength);
   return `${place === '' ? 'authorization_details' : place} ${message}`;
 }
 
+/** The description may be part of an address. */
+const maxPlaceLength = 512;
 const maxNameLength = 64;
 const shortened = (name: string): string => {
   const characters = [...name];
@@ -54,7 +58,10 @@ export function parseAuthorizationDetails(text: string): ReadDetails {
   const found = value.map(itemProblem).find((each) => each !== undefined);
   if (found) return { problem: found };
   if (duplicateField(text) !== undefined) return problem('', 'has an object with the same field twice');
-  return { details: value as AuthorizationDetails };
+  // As it will be stored: without -0, and in the one spelling of numbers, which may be longer.
+  const stored = JSON.stringify(value);
+  if (Buffer.byteLength(stored) > maxBytes) return problem('', `may have at most ${maxBytes} bytes`);
+  return { details: JSON.parse(stored) };
 }
 
 function itemProblem(item: unknown, index: number): DetailProblem | undefined {
@@ -96,6 +103,16 @@ function textProblem(text: string): string | undefined {
 /** JSON.parse rounds larger integers, and turns 1e999 into infinity. */
 const isExact = (value: number): boolean =>
   Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+
+/** The form field of the token endpoint. Its limit is checked by `readNarrowing`, whose error says what is wrong. */
+export const narrowingField = {
+  authorization_details: Type.Optional(
+    Type.String({
+      maxLength: 32_768,
+      description: 'JSON; of the details that were approved, those that the token is to carry (RFC 9396)',
+    }),
+  ),
+};
 
 /**
  * At the token endpoint: of the details that were approved, those that the client wants. Undefined: all. Each grant passes them to the

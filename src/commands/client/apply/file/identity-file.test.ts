@@ -49,7 +49,7 @@ describe('an identity file', () => {
     const examples = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => read(text));
     assert.deepEqual(
       examples.map((file) => Object.keys(file).length),
-      [6, 4],
+      [6, 5],
     );
   });
 

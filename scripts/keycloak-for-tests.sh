@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Downloads Keycloak for `npm run bench -- rivals` through Maven (and its configured mirror) into a folder outside the repository, and
-# prints that folder. An existing folder is complete, since the download is moved into place at the end.
+# Downloads Keycloak for the tests and for `npm run bench -- rivals` through Maven (and its configured mirror) into a folder outside the
+# repository, and prints that folder. An existing folder is complete, since the download is moved into place at the end.
 set -euo pipefail
 
 version=26.4.0
-folder=${KEYCLOAK_FOR_BENCH:-${XDG_CACHE_HOME:-$HOME/.cache}/countersign/keycloak-$version}
+folder=${KEYCLOAK_FOR_TESTS:-${XDG_CACHE_HOME:-$HOME/.cache}/countersign/keycloak-$version}
 if [ ! -e "$folder/bin/kc.sh" ]; then
   mkdir -p "$(dirname "$folder")"
   # On the same file system, so that the move is atomic.
