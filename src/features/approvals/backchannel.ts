@@ -13,7 +13,7 @@ import { describeProblem } from '../../kernel/http/input/authorization-details.t
 import type { CountAgainst } from '../../kernel/http/route.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import { approvalUrl, eventSubject } from './approval.ts';
-import { findApprovalPolicy } from './approval-policy-slice.ts';
+import { type ApprovalPolicy, findApprovalPolicy } from './approval-policy-slice.ts';
 import {
   type Hint,
   type RequestedApproval,
@@ -137,8 +137,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       });
   };
 
-  const accessSeconds = async (tx: Queryable, organizationId: string, requested: number | undefined) => {
-    const { maxAccessSeconds } = await findApprovalPolicy(tx, organizationId);
+  const accessSeconds = ({ maxAccessSeconds }: ApprovalPolicy, requested: number | undefined) => {
     if (requested !== undefined && requested > maxAccessSeconds)
       failToken(
         'invalid_request',
@@ -163,6 +162,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     if (token !== undefined && agent.notificationUri === null)
       failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
     await requireRoom(tx, client);
+    const policy = await findApprovalPolicy(tx, organizationId);
     const now = clock.now();
     const approval: NewApproval = {
       ...target,
@@ -174,7 +174,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       authorizationDetails: details,
       bindingMessage: wanted.bindingMessage,
       personId,
-      accessExpiresIn: await accessSeconds(tx, organizationId, wanted.accessSeconds),
+      accessExpiresIn: accessSeconds(policy, wanted.accessSeconds),
       ping: token === undefined ? null : vault.seal(JSON.stringify({ authReqId, token }), approvalId),
       pollSeconds: limits.approval.pollSeconds,
       createdAt: isoTime(clock),
@@ -187,7 +187,11 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
       'approval.requested',
       eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
     );
-    await notifications.requested(tx, approval, personIds);
+    // Where two people must approve, the second is an approver.
+    const approvers = policy.requireTwo.includes(target.audience)
+      ? await findApprovers(tx, organizationId, target.resourceId)
+      : [];
+    await notifications.requested(tx, approval, [...new Set([...personIds, ...approvers])]);
     return {
       auth_req_id: authReqId,
       approval_id: approvalId,

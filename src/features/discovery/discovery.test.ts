@@ -43,7 +43,12 @@ describe('discovery', () => {
       assert.equal(answer.json.issuer, 'https://id.example.com');
       assert.doesNotMatch(answer.text, /evil/);
       assert.match(String(answer.headers['cache-control']), /max-age/);
-      for (const endpoint of ['token_endpoint', 'introspection_endpoint', 'revocation_endpoint']) {
+      for (const endpoint of [
+        'token_endpoint',
+        'introspection_endpoint',
+        'revocation_endpoint',
+        'backchannel_authentication_endpoint',
+      ]) {
         const { pathname } = new URL(answer.json[endpoint]);
         assert.notEqual((await t.call('POST', pathname)).status, 404, endpoint);
       }
@@ -59,7 +64,10 @@ describe('discovery', () => {
         'urn:ietf:params:oauth:grant-type:token-exchange',
         'authorization_code',
         'refresh_token',
+        'urn:openid:params:grant-type:ciba',
       ]);
+      assert.deepEqual(answer.json.backchannel_token_delivery_modes_supported, ['poll', 'ping']);
+      assert.equal(answer.json.backchannel_user_code_parameter_supported, false);
       assert.equal(answer.json.client_id_metadata_document_supported, true);
       assert.equal(answer.json.authorization_response_iss_parameter_supported, true);
       assert.ok(!('authorization_details_types_supported' in answer.json));

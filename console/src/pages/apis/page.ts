@@ -17,7 +17,7 @@ export const apisPage = definePage({
   ],
 });
 
-export const apiTabs = ['scopes', 'actions', 'holders', 'shares', 'verify'] as const;
+export const apiTabs = ['scopes', 'holders', 'shares', 'verify', 'actions'] as const;
 
 /** One registered API. */
 export const apiPage = definePage({

@@ -1,0 +1,49 @@
+// An API that agents may read, and that refunds what a person has approved. Install: npm install @countersign/sdk fastify
+import { createVerifier, requireDetail, TokenError } from '@countersign/sdk';
+import { requireToken } from '@countersign/sdk/fastify';
+import Fastify from 'fastify';
+
+// AUDIENCE is the identifier of the resource.
+const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
+const trusted = { issuer: ISSUER, audience: AUDIENCE, organizationId: ORGANIZATION_ID, revocation: 'none' };
+const readers = createVerifier({ ...trusted, subjects: 'any' });
+// An agent by itself cannot refund, also if somebody grants it the scope by mistake.
+const people = createVerifier({ ...trusted, subjects: 'people' });
+
+const orders = new Map([
+  ['1001', { order: '1001', total: 80, refunded: 0 }],
+  ['1002', { order: '1002', total: 25, refunded: 0 }],
+]);
+/** The approvals that were used. A real API keeps them in its database, with a unique index. */
+const used = new Set();
+
+const app = Fastify();
+app.get('/orders', { preHandler: requireToken(readers, { scopes: 'orders:read' }) }, async () => [
+  ...orders.values(),
+]);
+
+/** A token of the agent itself is 403 insufficient_scope with this scope: it tells the agent what to ask for. */
+const mayRefund = requireToken(people, { scopes: 'orders:refund' });
+const body = { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } };
+app.post('/orders/:order/refund', { schema: { body }, preHandler: mayRefund }, async (request, reply) => {
+  const order = orders.get(request.params.order);
+  if (!order) return reply.code(404).send({ error: 'no_such_order' });
+  const { amount } = request.body;
+  // Both values: a refund of 80 for this order is none for another, and none of 81.
+  requireDetail(
+    request.agent,
+    'refund',
+    (approved) => approved.order === order.order && approved.amount === amount,
+  );
+  const { chainId, subject } = request.agent;
+  if (used.has(chainId)) return reply.code(409).send({ error: 'already_refunded' });
+  used.add(chainId);
+  order.refunded += amount;
+  return { ...order, approvedBy: subject.id };
+});
+app.setErrorHandler((error, _, reply) => {
+  if (!(error instanceof TokenError)) return reply.send(error);
+  reply.code(error.status).header('WWW-Authenticate', error.wwwAuthenticate);
+  return reply.send({ error: error.code, error_description: error.message });
+});
+await app.listen({ port: Number(PORT), host: '127.0.0.1' });

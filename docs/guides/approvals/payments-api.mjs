@@ -1,0 +1,56 @@
+// An API that pays only what a person has approved. Install: npm install @countersign/sdk fastify
+import { createVerifier, requireDetail, TokenError } from '@countersign/sdk';
+import { requireToken } from '@countersign/sdk/fastify';
+import Fastify from 'fastify';
+
+// AUDIENCE is the identifier of the resource.
+const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
+const verifier = createVerifier({
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  organizationId: ORGANIZATION_ID,
+  // A person must have approved: a token of an agent that acts for itself is refused.
+  subjects: 'people',
+  // For large amounts ask about each token, with 'introspect': then a revoked approval ends at once.
+  revocation: 'none',
+});
+
+const body = {
+  type: 'object',
+  required: ['amount', 'currency', 'creditor'],
+  properties: {
+    amount: { type: 'number' },
+    currency: { type: 'string' },
+    creditor: { type: 'string' },
+  },
+};
+/** Payments by approval. A real API keeps them in its database, with a unique index. */
+const payments = new Map();
+
+const app = Fastify();
+app.post(
+  '/payments',
+  { schema: { body }, preHandler: requireToken(verifier, { scopes: 'payments:create' }) },
+  async (request, reply) => {
+    const { amount, currency, creditor } = request.body;
+    // Each value that counts: what is not compared is not approved.
+    requireDetail(
+      request.agent,
+      'payment',
+      (approved) =>
+        approved.amount === amount && approved.currency === currency && approved.creditor === creditor,
+    );
+    // The token is good for its whole lifetime. One approval pays once.
+    const { chainId, subject, agentId } = request.agent;
+    if (payments.has(chainId)) return reply.code(409).send({ error: 'already_paid' });
+    const payment = { amount, currency, creditor, approvedBy: subject.id, paidBy: agentId };
+    payments.set(chainId, payment);
+    return reply.code(201).send(payment);
+  },
+);
+app.setErrorHandler((error, _, reply) => {
+  if (!(error instanceof TokenError)) return reply.send(error);
+  reply.code(error.status).header('WWW-Authenticate', error.wwwAuthenticate);
+  return reply.send({ error: error.code, error_description: error.message });
+});
+await app.listen({ port: Number(PORT), host: '127.0.0.1' });
