@@ -1,8 +1,9 @@
-/** The shapes of an approval: for the API, and for the audit log. */
+/** An approval as the API and the audit log show it. */
 
 import { scopeDescriptions } from '../../contract/scopes.ts';
+import { fail } from '../../kernel/fail.ts';
 import type { AddressedApproval, Approval } from './schema.ts';
-import type { StoredAddressedApproval, StoredApproval } from './store.ts';
+import type { ApprovalTerms, StoredAddressedApproval, StoredApproval } from './store.ts';
 
 export const ownApiName = 'Countersign';
 
@@ -43,22 +44,14 @@ export const addressedApprovalOf = (
   };
 };
 
-type Described = Pick<
-  StoredApproval,
-  | 'approvalId'
-  | 'organizationId'
-  | 'agentId'
-  | 'audience'
-  | 'scopes'
-  | 'authorizationDetails'
-  | 'bindingMessage'
-  | 'personId'
-  | 'accessExpiresIn'
-  | 'expiresAt'
->;
+/** APPROVAL_NOT_PENDING once it is decided, canceled or expired. */
+export function requirePending({ status }: Pick<StoredApproval, 'status'>): void {
+  if (status !== 'pending')
+    fail('APPROVAL_NOT_PENDING', { message: `This request is not open any more: it is ${status}.` });
+}
 
 /** The subject of an event. People are named by their ids. */
-export const eventSubject = (approval: Described, more: Record<string, unknown> = {}) => {
+export const eventSubject = (approval: ApprovalTerms, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, approvalId, audience, scopes, authorizationDetails } = approval;
   const { bindingMessage, personId, accessExpiresIn, expiresAt } = approval;
   return {

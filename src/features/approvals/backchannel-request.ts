@@ -7,10 +7,13 @@ import { failToken } from '../../kernel/fail.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import type { BackchannelRequest } from './schema.ts';
 
-export type Hint = { readonly approvers: true } | { readonly personId: string } | { readonly email: string };
+export type LoginHint =
+  | { readonly approvers: true }
+  | { readonly personId: string }
+  | { readonly email: string };
 
 export interface RequestedApproval {
-  readonly hint: Hint;
+  readonly hint: LoginHint;
   /** Our issuer, or what the identifier of a resource may be. */
   readonly audience: string;
   readonly scopes: readonly string[];
@@ -50,7 +53,7 @@ export function readBackchannelRequest(form: BackchannelRequest, issuer: string)
   };
 }
 
-function readHint(hint: string | undefined): Hint {
+function readHint(hint: string | undefined): LoginHint {
   if (!hint) return failToken('invalid_request', 'login_hint is required: a person, or approvers');
   if (hint === 'approvers') return { approvers: true };
   return isUuid(hint) ? { personId: hint.toLowerCase() } : { email: hint };

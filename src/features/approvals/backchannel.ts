@@ -15,23 +15,23 @@ import { hashSecret } from '../../kernel/secrets.ts';
 import { approvalUrl, eventSubject } from './approval.ts';
 import { type ApprovalPolicy, findApprovalPolicy } from './approval-policy-slice.ts';
 import {
-  type Hint,
+  type LoginHint,
   type RequestedApproval,
   readBackchannelRequest,
   unknownResource,
 } from './backchannel-request.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { BackchannelAnswer, BackchannelRequest } from './schema.ts';
-import { countOpen, findApprovers, findHinted, insertApproval, type NewApproval } from './store.ts';
+import { countOpen, findApprovers, findByLoginHint, insertApproval, type NewApproval } from './store.ts';
 
-export interface BackchannelHttpRequest {
+interface BackchannelHttpRequest {
   readonly form: BackchannelRequest;
   readonly authorization: string | undefined;
   readonly origin: Origin;
   readonly countAgainst: CountAgainst;
 }
 
-export type AskPerson = (request: BackchannelHttpRequest) => Promise<BackchannelAnswer>;
+export type BackchannelAuthentication = (request: BackchannelHttpRequest) => Promise<BackchannelAnswer>;
 
 /** Secret scanners search for this prefix. */
 const authReqPrefix = 'car_';
@@ -47,7 +47,7 @@ interface Target {
   readonly scopes: readonly string[];
 }
 
-export function createAskPerson(deps: ApprovalDeps): AskPerson {
+export function createBackchannelAuthentication(deps: ApprovalDeps): BackchannelAuthentication {
   const { db, clock, ids, ledger, issuer, vault, lockAgents, findLendingTarget, notifications } = deps;
   const { readAuthorizationDetails } = deps;
 
@@ -103,11 +103,11 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     return failToken('invalid_target', unknownResource);
   };
 
-  /** The people who are asked; null: all approvers. */
-  const findAsked = async (
+  /** The people who may decide; the `personId` is null when the hint means all approvers. */
+  const findDeciders = async (
     tx: Queryable,
     organizationId: string,
-    hint: Hint,
+    hint: LoginHint,
     resourceId: string | null,
   ): Promise<{ personId: string | null; personIds: readonly string[] }> => {
     if ('approvers' in hint) {
@@ -116,7 +116,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
         ? failToken('unknown_user_id', unknownPerson)
         : { personId: null, personIds };
     }
-    const personId = await findHinted(tx, organizationId, hint);
+    const personId = await findByLoginHint(tx, organizationId, hint);
     return personId === undefined
       ? failToken('unknown_user_id', unknownPerson)
       : { personId, personIds: [personId] };
@@ -156,7 +156,7 @@ export function createAskPerson(deps: ApprovalDeps): AskPerson {
     const agent = (await lockAgents(tx, [agentId])).get(agentId);
     if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
     const { target, details } = await findTarget(tx, organizationId, wanted);
-    const { personId, personIds } = await findAsked(tx, organizationId, wanted.hint, target.resourceId);
+    const { personId, personIds } = await findDeciders(tx, organizationId, wanted.hint, target.resourceId);
     const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
     const { notificationToken: token } = wanted;
     if (token !== undefined && agent.notificationUri === null)

@@ -3,6 +3,7 @@
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
@@ -25,7 +26,7 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
       refusal: isTooSoon
         ? new TokenError('slow_down', `wait ${next} seconds between two polls`)
         : new TokenError('authorization_pending', 'no decision yet'),
-      effect: (tx: Parameters<typeof markPolled>[0]) => markPolled(tx, approvalId, new Date(now), next),
+      effect: (tx: Tx) => markPolled(tx, approvalId, new Date(now), next),
     };
   };
 

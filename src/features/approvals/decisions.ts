@@ -1,12 +1,12 @@
-/** What a person decides. Only a person in a session of the console decides: no token of an agent reaches these functions. */
+/** Decisions of people. Only a person in a session of the console decides: no token of an agent reaches these functions. */
 
 import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { addressedApprovalOf, eventSubject } from './approval.ts';
+import { addressedApprovalOf, eventSubject, requirePending } from './approval.ts';
 import { findApprovalPolicy } from './approval-policy-slice.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { AddressedApproval, ApprovalDecision, OwnApprovalQuery } from './schema.ts';
@@ -20,6 +20,8 @@ import {
   updateOutcome,
   updateSupport,
 } from './store.ts';
+
+const mayNotLend = 'You may not lend these scopes of this API.';
 
 export interface Decisions {
   list(caller: Caller, query: OwnApprovalQuery): Promise<Page<AddressedApproval>>;
@@ -35,7 +37,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
   const personIn = ({ person }: Caller): string =>
     person?.personId ?? fail('FORBIDDEN', { message: 'Only a person can decide: sign in as a person.' });
 
-  const findOwn = async (tx: Parameters<typeof findAddressed>[0], personId: string, approvalId: string) =>
+  const findOwn = async (tx: Queryable, personId: string, approvalId: string) =>
     (await findAddressed(tx, personId, approvalId, now())) ?? fail('APPROVAL_NOT_FOUND');
 
   /** The agent is locked first, in the order of every transaction that locks both. Of two decisions the second waits here. */
@@ -45,10 +47,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     const approval = (await lockApproval(tx, approvalId, now())) ?? fail('APPROVAL_NOT_FOUND');
     // The approvers may have changed while this waited.
     await findOwn(tx, personId, approvalId);
-    if (approval.status !== 'pending')
-      fail('APPROVAL_NOT_PENDING', {
-        message: `This request is not open any more: it is ${approval.status}.`,
-      });
+    requirePending(approval);
     return approval;
   };
 
@@ -64,7 +63,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     await notifications.decided(tx, approval);
   };
 
-  /** What the person approves: narrower than requested, never wider. */
+  /** The scopes and time that the person approves: VALIDATION_ERROR when they are wider than requested. */
   const supportOf = async (
     tx: Tx,
     personId: string,
@@ -106,8 +105,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
         message:
           'You registered this agent or own it: your organization wants another person to approve its requests.',
       });
-    if (!(await mayLend(tx, own, approval)))
-      fail('FORBIDDEN', { message: 'You may not lend these scopes of this API.' });
+    if (!(await mayLend(tx, own, approval))) fail('FORBIDDEN', { message: mayNotLend });
   };
 
   /** Of the people who approved before: those who still may. */
@@ -119,7 +117,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
   };
 
   const approve = async (tx: Tx, caller: Caller, approval: StoredApproval, own: Support) => {
-    const { approvalId, personId: _, requiresTwo } = approval;
+    const { approvalId, requiresTwo } = approval;
     if (approval.support.some(({ personId }) => personId === own.personId))
       fail('APPROVAL_NOT_PENDING', {
         message: 'You have approved this already: it waits for a second person.',
@@ -199,6 +197,6 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
 
 const refuseLending = (error: unknown): never => {
   if (error instanceof ApiError && error.code === 'DELEGATION_SCOPE_EXCEEDED')
-    fail('FORBIDDEN', { message: 'You may not lend these scopes of this API.' });
+    fail('FORBIDDEN', { message: mayNotLend });
   throw error;
 };

@@ -18,7 +18,7 @@ import type { ResourceAccess } from '../resources/access.ts';
 import type { Tokens } from '../tokens/feature.ts';
 import type { ExternalClientAssertion, WorkloadAction } from '../tokens/grant.ts';
 import { approvalPolicyRoutes } from './approval-policy-slice.ts';
-import { createAskPerson } from './backchannel.ts';
+import { createBackchannelAuthentication } from './backchannel.ts';
 import { createCibaGrant } from './ciba-grant.ts';
 import { createDecisions } from './decisions.ts';
 import { createCancelWithAgent } from './listener.ts';
@@ -57,7 +57,7 @@ export function createApprovals(deps: ApprovalDeps) {
   return {
     routes: [
       ...approvalRoutes(
-        createAskPerson(deps),
+        createBackchannelAuthentication(deps),
         createApprovalService(deps),
         createDecisions(deps),
         deps.issuer,

@@ -3,7 +3,9 @@
  * mail, a text with an address in it could lead people elsewhere.
  */
 
+import { escapeHtml } from '../../kernel/http/responses/html-page.ts';
 import type { Mail } from '../../kernel/ports/mail.ts';
+import { ownApiName } from './approval.ts';
 import type { MailFacts } from './notifications-store.ts';
 
 export function mailOf(facts: MailFacts, { id, url }: { id: string; url: string }): Mail {
@@ -29,7 +31,7 @@ export function mailOf(facts: MailFacts, { id, url }: { id: string; url: string 
 
 function sentenceOf({ agentName, resourceName, scopes, detailTypes, accessSeconds, expiresAt }: MailFacts) {
   const what = oneLine([...scopes, ...detailTypes].join(', ')) || 'access';
-  const where = oneLine(resourceName ?? 'Countersign');
+  const where = oneLine(resourceName ?? ownApiName);
   return `The agent ${oneLine(agentName)} asks for ${what} at ${where} for ${durationOf(accessSeconds)}; the request lapses at ${timeOf(expiresAt)}.`;
 }
 
@@ -50,13 +52,3 @@ function durationOf(seconds: number): string {
 
 /** "2030-01-31 12:00 UTC". */
 const timeOf = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => entities[character] ?? '');

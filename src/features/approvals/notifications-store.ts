@@ -121,7 +121,7 @@ export async function postponeNotification(
   );
 }
 
-export interface Ping {
+interface Ping {
   /** Sealed for the approval's id. */
   readonly sealed: string;
   readonly url: string;

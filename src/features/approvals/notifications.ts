@@ -32,7 +32,7 @@ export interface ApprovalNotifications {
     approval: { approvalId: string; expiresAt: string },
     personIds: readonly string[],
   ): Promise<void>;
-  /** A ping to the agent, for every end of a request but the agent's own cancellation. */
+  /** A ping to the agent: the request was approved or denied, or has expired. A cancellation sends none. */
   decided(tx: Tx, approval: { approvalId: string; hasPing: boolean }): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import {
   scope,
   session,
 } from '../../kernel/http/route.ts';
-import type { AskPerson } from './backchannel.ts';
+import type { BackchannelAuthentication } from './backchannel.ts';
 import type { Decisions } from './decisions.ts';
 import {
   AddressedApproval,
@@ -35,7 +35,7 @@ const own = {
 const ownUrl = '/console/api/me/approvals';
 
 export const approvalRoutes = (
-  ask: AskPerson,
+  authenticate: BackchannelAuthentication,
   service: ApprovalService,
   decisions: Decisions,
   issuer: string,
@@ -56,7 +56,7 @@ export const approvalRoutes = (
     schema: { body: BackchannelRequest, response: { 200: BackchannelAnswer } },
     errors: ['APPROVAL_LIMIT_EXCEEDED'],
     handler: ({ body, headers, origin, countAgainst }) =>
-      ask({
+      authenticate({
         form: body,
         authorization: String(headers.authorization ?? '') || undefined,
         origin,

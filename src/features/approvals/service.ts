@@ -5,7 +5,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { approvalOf, eventSubject } from './approval.ts';
+import { approvalOf, eventSubject, requirePending } from './approval.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { Approval, ApprovalQuery } from './schema.ts';
 import { findApproval, listApprovals, lockApproval, type StoredApproval, updateOutcome } from './store.ts';
@@ -70,10 +70,7 @@ export function createApprovalService(deps: ApprovalDeps): ApprovalService {
       await db.transaction(async (tx) => {
         const approval = await lockApproval(tx, approvalId, now());
         if (!approval || !(await mayCancel(caller, approval))) return fail('APPROVAL_NOT_FOUND');
-        if (approval.status !== 'pending')
-          fail('APPROVAL_NOT_PENDING', {
-            message: `This request is not open any more: it is ${approval.status}.`,
-          });
+        requirePending(approval);
         await cancel(
           tx,
           caller,

@@ -5,7 +5,7 @@ import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf, type PageRequest } from '../../kernel/http/page.ts';
 import type { ApprovalStatus } from './schema.ts';
 
-/** What a person has approved; the last of them makes the delegation. */
+/** The approval of one person. Where two must approve, the last of them makes the delegation. */
 export interface Support {
   readonly personId: string;
   readonly at: string;
@@ -14,18 +14,25 @@ export interface Support {
   readonly allowRedelegation: boolean;
 }
 
-export interface StoredApproval {
+/** The request itself: as it was made, or narrowed by a decision. */
+export interface ApprovalTerms {
   readonly approvalId: string;
   readonly organizationId: string;
   readonly agentId: string;
   readonly audience: string;
-  /** Null: our own API. */
-  readonly resourceName: string | null;
   readonly scopes: string[];
   readonly authorizationDetails: AuthorizationDetails | null;
   readonly bindingMessage: string | null;
+  /** Null: every approver is asked. */
   readonly personId: string | null;
   readonly accessExpiresIn: number;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
+export interface StoredApproval extends ApprovalTerms {
+  /** Null: our own API. */
+  readonly resourceName: string | null;
   /** A request that has lapsed is `expired`, also before the loop has found it. */
   readonly status: ApprovalStatus;
   readonly support: readonly Support[];
@@ -34,25 +41,9 @@ export interface StoredApproval {
   readonly decidedAt: string | null;
   readonly chainId: string | null;
   readonly hasPing: boolean;
-  readonly createdAt: string;
-  readonly expiresAt: string;
 }
 
-export interface NewApproval
-  extends Pick<
-    StoredApproval,
-    | 'approvalId'
-    | 'organizationId'
-    | 'agentId'
-    | 'audience'
-    | 'scopes'
-    | 'authorizationDetails'
-    | 'bindingMessage'
-    | 'personId'
-    | 'accessExpiresIn'
-    | 'createdAt'
-    | 'expiresAt'
-  > {
+export interface NewApproval extends ApprovalTerms {
   readonly authReqHash: Buffer;
   readonly resourceId: string | null;
   readonly pollSeconds: number;
@@ -350,7 +341,7 @@ export async function findApprovers(
 }
 
 /** An active person of the organization, by id or by verified e-mail; undefined when there is none, or more than one has the address. */
-export async function findHinted(
+export async function findByLoginHint(
   db: Queryable,
   organizationId: string,
   hint: { readonly personId: string } | { readonly email: string },
@@ -358,7 +349,7 @@ export async function findHinted(
   const matches =
     'personId' in hint ? sql`person_id = ${hint.personId}` : sql`lower(email) = lower(${hint.email})`;
   const [first, second] = await db.many<{ personId: string }>(
-    'approvals.findHinted',
+    'approvals.findByLoginHint',
     sql`select person_id as "personId" from people
         where organization_id = ${organizationId} and status = 'active' and issuer is not null and ${matches} limit 2`,
   );

@@ -14,8 +14,6 @@ import type { FieldProblem } from '../../kernel/http/input/validation.ts';
 import { schemaProblem } from './detail-schemas/schema-problem.ts';
 import { newBudget, type SchemaObject, validate } from './detail-schemas/validate.ts';
 
-export { type DetailProblem, describeProblem } from '../../kernel/http/input/authorization-details.ts';
-
 /** Each has a type of the resource and is valid by its schema. */
 export function readAuthorizationDetails(
   text: string,

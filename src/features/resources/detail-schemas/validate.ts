@@ -13,8 +13,8 @@ export type JsonSchema = boolean | SchemaObject;
 export type SchemaObject = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What may be spent on the details of one request: far more than sensible schemas need, and some forty milliseconds. */
-export interface Budget {
+/** The steps for the details of one request: far more than sensible schemas need, and some forty milliseconds. */
+interface Budget {
   steps: number;
 }
 export const newBudget = (): Budget => ({ steps: 5_000_000 });
