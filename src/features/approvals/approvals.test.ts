@@ -87,11 +87,13 @@ describe('an approval', () => {
     t.clock.advance(600_001);
     assertError(await refresh(client, next.refresh_token), 'invalid_grant');
     assert.deepEqual(await events(approvalId), ['approval.requested', 'approval.approved']);
-    const [event] = await t.sql<{ metadata: Record<string, unknown> }>(
-      "select metadata from audit_events where action = 'approval.requested' and metadata ->> 'approvalId' = $1",
+    const recorded = await t.sql<{ metadata: Record<string, unknown> }>(
+      "select metadata from audit_events where metadata ->> 'approvalId' = $1 order by occurred_at, event_id",
       [approvalId],
     );
-    assert.deepEqual(event?.metadata.authorizationDetails, [payment]);
+    for (const { metadata } of recorded) assert.deepEqual(metadata.authorizationDetails, [payment]);
+    const [event, decision] = recorded;
+    assert.deepEqual([decision?.metadata.decidedBy, decision?.metadata.chainId], [personId, decided.chainId]);
     assert.ok(String(event?.metadata.url).endsWith(`/console/approvals/${approvalId}`));
   });
 
@@ -439,6 +441,51 @@ describe('POST /bc-authorize', () => {
     assert.match(error_description, /\/1\/amount/);
   });
 
+  it('200 at the bounds of each field, and with HTTP Basic', async () => {
+    const client = await asker();
+    const login_hint = await hint();
+    for (const [requested_expiry, access_expires_in] of [
+      ['30', '60'],
+      ['86400', '86400'],
+    ]) {
+      const { json } = await bcAuthorize(client, { login_hint, requested_expiry, access_expires_in });
+      const { accessExpiresIn } = await read(json.approval_id);
+      assert.deepEqual(
+        [json.expires_in, accessExpiresIn],
+        [Number(requested_expiry), Number(access_expires_in)],
+      );
+    }
+    const { clientId, clientSecret } = client.agent;
+    const byBasic = await t.call('POST', '/api/v1/bc-authorize', {
+      payload: `${new URLSearchParams({ login_hint, scope: 'orders:read', resource: api.identifier })}`,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+      },
+    });
+    assert.equal(byBasic.status, 200, byBasic.text);
+    assert.equal((await read(byBasic.json.approval_id)).accessExpiresIn, 3_600);
+  });
+
+  it('unknown_user_id in the same words for everybody who cannot decide', async () => {
+    const client = await asker();
+    const suspended = await hint();
+    await operate('PATCH', `/organizations/${organizationId}/people/${suspended}`, { status: 'suspended' });
+    const retired = await member();
+    const resource = await scenario.makeResource({ approvers: [retired.personId] });
+    await operate('PATCH', `/organizations/${organizationId}/people/${retired.personId}`, {
+      status: 'suspended',
+    });
+    const answers = [
+      await bcAuthorize(client, { login_hint: randomUUID() }),
+      await bcAuthorize(client, { login_hint: 'unknown@example.com' }),
+      await bcAuthorize(client, { login_hint: suspended }),
+      await bcAuthorize(client, { login_hint: 'approvers', resource: resource.identifier }),
+    ];
+    for (const answer of answers) assertError(answer, 'unknown_user_id');
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+  });
+
   it('401 invalid_client without a good proof, 400 unauthorized_client for a public client', async () => {
     const login_hint = await hint();
     const client = await asker();
@@ -534,6 +581,25 @@ describe('polling', () => {
     for (const { status, json } of answers) assert.ok(status === 200 || json.error === 'invalid_grant');
   });
 
+  it('the token can carry some of the approved details; what was not approved is refused, and the id stays usable', async () => {
+    const client = await asker();
+    const { browser, personId } = await member();
+    const other = { ...payment, amount: 7 };
+    const { authReqId, approvalId } = await request(client, {
+      login_hint: personId,
+      authorization_details: JSON.stringify([payment, other]),
+    });
+    succeed(await decide(browser, approvalId));
+    const narrowed = (...details: object[]) => ({ authorization_details: JSON.stringify(details) });
+    assertError(
+      await poll(client, authReqId, narrowed({ ...payment, amount: 8 })),
+      'invalid_authorization_details',
+    );
+    assertError(await poll(client, authReqId, { resource: 'https://other.example' }), 'invalid_target');
+    const tokens = succeed(await poll(client, authReqId, narrowed(other)));
+    assert.deepEqual(decodeJwt(tokens.access_token).authorization_details, [other]);
+  });
+
   it('nothing once the person has revoked the access in My agents', async () => {
     const client = await asker();
     const { browser, personId } = await member();
@@ -560,6 +626,11 @@ describe('GET /approvals', () => {
     assert.deepEqual(await idsOf(''), [two.approvalId, one.approvalId]);
     assert.deepEqual(await idsOf('&status=pending'), [two.approvalId]);
     assert.deepEqual(await idsOf('&status=denied'), [one.approvalId]);
+    assert.deepEqual(Object.keys(await read(two.approvalId)).sort(), [
+      ...['accessExpiresIn', 'agentId', 'approvalId', 'approvals', 'authorizationDetails', 'bindingMessage'],
+      ...['chainId', 'createdAt', 'decidedAt', 'decidedBy', 'expiresAt', 'organizationId', 'personId'],
+      ...['requestedFor', 'requiredApprovals', 'resource', 'scopes', 'status'],
+    ]);
     const reader = await t.agent({ allowedScopes: ['agents:read'] });
     const get = async (agent: typeof reader) =>
       t.call('GET', `/api/v1/approvals/${one.approvalId}`, { token: await t.token(undefined, agent) });

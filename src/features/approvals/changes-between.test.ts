@@ -1,12 +1,13 @@
 /** What changes between the request, the decision and the poll counts. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { createApprovalScenario, ownApprovals } from '../../../test/support/scenarios/approvals.ts';
 
 const scenario = await createApprovalScenario();
 const { t, operate, asker, request, poll, decide, read, setPolicy, member, makeResource, isActive } =
   scenario;
-const { organizationId, refresh } = scenario;
+const { organizationId, refresh, provider } = scenario;
 
 const suspend = (personId: string) =>
   operate('PATCH', `/organizations/${organizationId}/people/${personId}`, { status: 'suspended' });
@@ -57,6 +58,48 @@ describe('between the request and the decision', () => {
     assert.equal((await decide(approver.browser, asked.approvalId)).status, 200);
     assert.equal((await read(asked.approvalId)).status, 'approved');
     await setPolicy({});
+  });
+
+  it('requireTwo that is ended afterwards: the first person approves again, and alone', async () => {
+    const asked = await waiting();
+    await setPolicy({ requireTwo: [asked.api.identifier] });
+    await approve(asked);
+    assert.equal((await decide(asked.person.browser, asked.approvalId)).status, 409);
+    await setPolicy({});
+    await approve(asked);
+    assert.equal((await read(asked.approvalId)).status, 'approved');
+  });
+
+  it('selfApproval that is ended afterwards: the approval of the owner does not count', async () => {
+    const login = `owner-${randomUUID()}`;
+    provider.accounts[login] = { email: `${login}@example.com`, email_verified: true };
+    const [owner, second, third] = [await member(login), await member(), await member()];
+    const api = await makeResource({ approvers: [owner, second, third].map(({ personId }) => personId) });
+    const client = await asker({ owner: `${login}@example.com` });
+    const fields = { resource: api.identifier, login_hint: 'approvers', scope: 'orders:read' };
+    await setPolicy({ requireTwo: [api.identifier], selfApproval: true });
+    const { approvalId } = await request(client, fields);
+    assert.equal((await decide(owner.browser, approvalId)).status, 200);
+    await setPolicy({ requireTwo: [api.identifier] });
+    assert.equal((await decide(second.browser, approvalId)).json.status, 'pending');
+    assert.equal((await decide(third.browser, approvalId)).json.status, 'approved');
+    await setPolicy({});
+  });
+
+  it('time: the access counts from the decision', async () => {
+    const client = await asker();
+    const { browser, personId } = await member();
+    const { authReqId, approvalId } = await request(client, {
+      login_hint: personId,
+      access_expires_in: '600',
+    });
+    t.clock.advance(500_000);
+    assert.equal((await decide(browser, approvalId)).status, 200);
+    t.clock.advance(400_000);
+    const tokens = await poll(client, authReqId);
+    assert.equal(tokens.status, 200, tokens.text);
+    t.clock.advance(201_000);
+    assert.equal((await refresh(client, tokens.json.refresh_token)).json.error, 'invalid_grant');
   });
 
   it('a scope that people may not lend any more: 403, and the rest can be approved', async () => {

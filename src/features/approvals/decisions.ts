@@ -97,10 +97,17 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     return lendable.length > 0 && scopes.every((scope) => lendable.includes(scope));
   };
 
-  const requireEligible = async (tx: Tx, own: Support, approval: StoredApproval) => {
-    const { organizationId, agentId } = approval;
+  const isSelfApproval = async (
+    tx: Tx,
+    { personId }: Support,
+    { organizationId, agentId }: StoredApproval,
+  ): Promise<boolean> => {
     const { selfApproval } = await findApprovalPolicy(tx, organizationId);
-    if (!selfApproval && (await isOwnAgent(tx, own.personId, agentId)))
+    return !selfApproval && isOwnAgent(tx, personId, agentId);
+  };
+
+  const requireEligible = async (tx: Tx, own: Support, approval: StoredApproval) => {
+    if (await isSelfApproval(tx, own, approval))
       fail('FORBIDDEN', {
         message:
           'You registered this agent or own it: your organization wants another person to approve its requests.',
@@ -108,22 +115,23 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     if (!(await mayLend(tx, own, approval))) fail('FORBIDDEN', { message: mayNotLend });
   };
 
-  /** Of the people who approved before: those who still may. */
-  const stillValid = async (tx: Tx, personId: string, approval: StoredApproval): Promise<Support[]> => {
+  /** Of the approvals given before: those of people who may still approve. */
+  const stillValid = async (tx: Tx, approval: StoredApproval): Promise<Support[]> => {
     const valid: Support[] = [];
     for (const earlier of approval.support)
-      if (earlier.personId !== personId && (await mayLend(tx, earlier, approval))) valid.push(earlier);
+      if ((await mayLend(tx, earlier, approval)) && !(await isSelfApproval(tx, earlier, approval)))
+        valid.push(earlier);
     return valid;
   };
 
   const approve = async (tx: Tx, caller: Caller, approval: StoredApproval, own: Support) => {
     const { approvalId, requiresTwo } = approval;
-    if (approval.support.some(({ personId }) => personId === own.personId))
+    if (requiresTwo && approval.support.some(({ personId }) => personId === own.personId))
       fail('APPROVAL_NOT_PENDING', {
         message: 'You have approved this already: it waits for a second person.',
       });
     await requireEligible(tx, own, approval);
-    const support = [...(requiresTwo ? await stillValid(tx, own.personId, approval) : []), own];
+    const support = [...(requiresTwo ? await stillValid(tx, approval) : []), own];
     if (requiresTwo && support.length < 2) {
       await updateSupport(tx, approvalId, support);
       const facts = { status: 'pending', decidedBy: own.personId };
