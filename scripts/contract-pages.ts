@@ -77,6 +77,8 @@ export function limitsPage(notice: string): string {
     ],
     ['open streams of approvals per organization, in each process', limits.personalStreams.perOrganization],
     ['open streams of approvals in each process', limits.personalStreams.perProcess],
+    ['open requests for approval per agent', limits.approval.openPerAgent],
+    ['open requests for approval per organization', limits.approval.openPerOrganization],
     ['requests that may wait on one connection', limits.pipelinedRequests],
     ['resources per organization', limits.resource.maxPerOrganization],
     ['verifications of resources per organization and minute', limits.resource.verificationsPerMinute],

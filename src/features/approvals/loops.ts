@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
@@ -7,10 +8,9 @@ import type { ApprovalDeps } from './feature.ts';
 import { deleteDecided, lockLapsed, updateOutcome } from './store.ts';
 
 const lapsedAtOnce = 100;
-/** As long as the audit log keeps what happened. */
-const keptMs = 90 * 86_400_000;
+const retentionMs = limits.auditRetentionDays * 86_400_000;
 
-/** Nothing depends on it but the event: queries compare the times. */
+/** Only the event and the ping wait for it: queries compare the times. */
 export const createExpiryLoop = ({
   db,
   clock,
@@ -49,5 +49,5 @@ export const createPurgeLoop = ({ db, clock }: Pick<ApprovalDeps, 'db' | 'clock'
   everyMs: 3_600_000,
   purges: true,
   run: (signal) =>
-    deleteInChunks(signal, (atMost) => deleteDecided(db, new Date(clock.now() - keptMs), atMost)),
+    deleteInChunks(signal, (atMost) => deleteDecided(db, new Date(clock.now() - retentionMs), atMost)),
 });

@@ -26,7 +26,7 @@ interface RequestOptions extends AccountOptions {
   readonly json?: boolean;
 }
 
-type Asked = Parameters<Client['requestApproval']>[0];
+type ApprovalRequest = Parameters<Client['requestApproval']>[0];
 
 export async function requestApproval(io: Io, options: RequestOptions): Promise<void> {
   const account = accountFrom(io, options);
@@ -48,7 +48,7 @@ export async function requestApproval(io: Io, options: RequestOptions): Promise<
 }
 
 async function ask(io: Io, client: Client, url: string, options: RequestOptions): Promise<void> {
-  const approval = await client.requestApproval(askedOf(io, options));
+  const approval = await client.requestApproval(approvalRequestOf(io, options));
   const { approvalId, authReqId, expiresIn } = approval;
   const page = `${url}/console/approvals/${encodeURIComponent(approvalId)}`;
   if (!options.wait) {
@@ -67,7 +67,7 @@ async function ask(io: Io, client: Client, url: string, options: RequestOptions)
   printError(io, `approved; valid until ${end}, scope: ${quoted(scope ?? '')}`);
 }
 
-function askedOf(io: Io, options: RequestOptions): Asked {
+function approvalRequestOf(io: Io, options: RequestOptions): ApprovalRequest {
   const { resource, loginHint, scope, details, message, expiresIn, accessExpiresIn } = options;
   const scopes = scope?.split(/[\s,]+/).filter(Boolean);
   return {
@@ -81,7 +81,7 @@ function askedOf(io: Io, options: RequestOptions): Asked {
 }
 
 /** JSON, the name of a file with or without `@`, or `-`. One object counts as a list of one. */
-function readDetails(io: Io, text: string): NonNullable<Asked['details']> {
+function readDetails(io: Io, text: string): NonNullable<ApprovalRequest['details']> {
   const isFile = !/^\s*[[{@-]/.test(text);
   const details = [parseJson('--details', isFile ? `@${text}` : text, inputsOf(io))].flat();
   if (details.every((each) => typeof each === 'object' && each !== null && 'type' in each))
