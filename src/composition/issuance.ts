@@ -83,7 +83,7 @@ export function createIssuance(
   });
   const approvals = createApprovals({
     ...shared,
-    issuer: config.baseUrl,
+    recordRefusal,
     vault: events.vault,
     consents: delegations.consents,
     newRefreshToken: authorization.newRefreshToken,

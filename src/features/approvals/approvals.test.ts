@@ -500,6 +500,13 @@ describe('POST /bc-authorize', () => {
         401,
       );
     assertError(await bcAuthorize(await publicClient(), { login_hint }), 'unauthorized_client');
+    const wrong = { credentials: { client_id: client.clientId, client_secret: 'cs_wrong' } };
+    assertError(await bcAuthorize(wrong, { login_hint }), 'invalid_client', 401);
+    const recorded = await t.sql<{ operation: string }>(
+      "select metadata ->> 'operation' as operation from audit_events where action = 'authentication.refused' and agent_id = $1",
+      [client.agentId],
+    );
+    assert.deepEqual(recorded, [{ operation: 'requestApproval' }]);
   });
 
   it('a person of another organization is unknown, and its resources are no target', async () => {

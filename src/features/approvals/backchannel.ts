@@ -49,15 +49,24 @@ interface Target {
 
 export function createBackchannelAuthentication(deps: ApprovalDeps): BackchannelAuthentication {
   const { db, clock, ids, ledger, issuer, vault, lockAgents, findLendingTarget, notifications } = deps;
-  const { readAuthorizationDetails } = deps;
+  const { readAuthorizationDetails, recordRefusal } = deps;
 
-  const authenticate = async ({ form, authorization, countAgainst }: BackchannelHttpRequest) => {
+  const authenticate = async ({ form, authorization, origin, countAgainst }: BackchannelHttpRequest) => {
     const client = await deps.authenticateClient(form, authorization, countAgainst);
     if (!client) {
       await countAgainst('address');
       return refuseWithoutProof(form);
     }
-    if (isRefusal(client)) return failToken('invalid_client', client.reason);
+    if (isRefusal(client)) {
+      const { organizationId, agentId, reason } = client;
+      const metadata = { reason, operation: 'requestApproval' };
+      await recordRefusal({
+        actor: origin,
+        type: 'authentication.refused',
+        subject: { organizationId, agentId, outcome: 'failure', metadata },
+      });
+      return failToken('invalid_client', reason);
+    }
     const { agentId, organizationId, rateLimitPerMinute } = client;
     await countAgainst({ clientId: agentId, organizationId, rateLimitPerMinute });
     if (client.organizationStatus !== 'active')

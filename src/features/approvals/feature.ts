@@ -8,6 +8,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { GuardDeps } from '../../kernel/http/guard.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
 import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
@@ -39,6 +40,7 @@ export interface ApprovalDeps
   readonly consents: Consents;
   readonly newRefreshToken: NewRefreshToken;
   readonly lockAgents: AgentService['lockAll'];
+  readonly recordRefusal: RecordRefusal;
   readonly authenticateClient: GuardDeps['authenticateClient'];
   readonly findExternalAssertion: Tokens['findExternalAssertion'];
   authenticateWorkload<Result>(
