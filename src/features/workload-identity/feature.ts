@@ -1,8 +1,9 @@
 /**
  * Workload identity: workloads elsewhere become agents without a secret. A trust policy says which external tokens admit a workload as which
  * agent. Such a token is exchanged for an access token of ours, here or as a client assertion at the token endpoint; as an assertion it
- * also authenticates a request for approval. In the other direction, an agent gets an ID token that clouds accept. Owns `trust_policies`, `trust_policy_uses` and
- * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
+ * also authenticates a request for approval. In the other direction, an agent gets an ID token that clouds accept. Owns
+ * `trust_policies`, `trust_policy_uses` and `used_outside_tokens`. The tokens feature mints access tokens;
+ * adapters/keys/external-tokens.ts verifies signatures.
  */
 
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
