@@ -26,7 +26,7 @@ export type Approval = { approvalId: string; organizationId: string; agentId: st
 
 export type ApprovalPage = { data: Approval[]; total: number; page: number; limit: number };
 
-export type ApprovalPolicy = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
+export type ApprovalPolicy = { maxAccessSeconds: number; selfApproval: boolean; requireTwo: string[] };
 
 export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
 
