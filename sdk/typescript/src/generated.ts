@@ -26,7 +26,7 @@ export type Approval = { approvalId: string; organizationId: string; agentId: st
 
 export type ApprovalPage = { data: Approval[]; total: number; page: number; limit: number };
 
-export type ApprovalPolicy = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
+export type ApprovalPolicy = { maxAccessSeconds: number; selfApproval: boolean; requireTwo: string[] };
 
 export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; selfApproval?: boolean | undefined; requireTwo?: string[] | undefined };
 
@@ -64,7 +64,7 @@ export type AuthorizationDetailType = { type: string; description: string | null
 
 export type BackchannelAnswer = { auth_req_id: string; approval_id: string; expires_in: number; interval: number };
 
-export type BackchannelRequest = { scope?: string | undefined; resource?: string | undefined; login_hint?: string | undefined; binding_message?: string | undefined; authorization_details?: string | undefined; requested_expiry?: string | undefined; access_expires_in?: string | undefined; client_notification_token?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined } & Record<string, unknown>;
+export type BackchannelRequest = { scope?: string | undefined; resource?: string | undefined; login_hint?: string | undefined; binding_message?: string | undefined; authorization_details?: string | undefined; requested_expiry?: string | undefined; access_expires_in?: string | undefined; client_notification_token?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
 export type BillingEventReceipt = { received: true; outcome: "applied" | "repeated" | "late" | "ignored" | "unknown" };
 

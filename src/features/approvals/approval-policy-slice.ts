@@ -19,11 +19,9 @@ const fields = {
   maxAccessSeconds: Type.Integer({
     minimum: minAccessSeconds,
     maximum: maxAccessSeconds,
-    default: maxAccessSeconds,
     description: 'the longest access that an approval can give, in seconds',
   }),
   selfApproval: Type.Boolean({
-    default: false,
     description: 'whether a person may approve requests of an agent that the person registered or owns',
   }),
   requireTwo: Type.Array(
@@ -37,7 +35,6 @@ const fields = {
     {
       maxItems: maxRequireTwo,
       uniqueItems: true,
-      default: [],
       description: 'the APIs for which two different people must approve',
     },
   ),
@@ -46,10 +43,14 @@ const fields = {
 export const ApprovalPolicy = Type.Object(fields, { title: 'ApprovalPolicy' });
 export type ApprovalPolicy = Static<typeof ApprovalPolicy>;
 
-const ApprovalPolicyChange = Type.Object(fields, {
-  title: 'ApprovalPolicyChange',
-  additionalProperties: false,
-});
+const ApprovalPolicyChange = Type.Object(
+  {
+    maxAccessSeconds: Type.Integer({ ...fields.maxAccessSeconds, default: maxAccessSeconds }),
+    selfApproval: Type.Boolean({ ...fields.selfApproval, default: false }),
+    requireTwo: Type.Array(fields.requireTwo.items, { ...fields.requireTwo, default: [] }),
+  },
+  { title: 'ApprovalPolicyChange', additionalProperties: false },
+);
 
 const Params = Type.Object({ orgId: Uuid });
 

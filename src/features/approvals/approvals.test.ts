@@ -493,6 +493,8 @@ describe('POST /bc-authorize', () => {
       {},
       { client_id: randomUUID(), client_secret: 'x' },
       { client_id: client.clientId },
+      { client_id: '' },
+      { client_id: 'x', client_secret: '' },
     ])
       assertError(
         await bcAuthorize({ credentials: credentials as Record<string, string> }, { login_hint }),

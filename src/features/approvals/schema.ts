@@ -48,7 +48,7 @@ export const BackchannelRequest = Type.Object(
     ),
     ...clientFields,
   },
-  { title: 'BackchannelRequest', additionalProperties: true },
+  { title: 'BackchannelRequest' },
 );
 export type BackchannelRequest = Static<typeof BackchannelRequest>;
 

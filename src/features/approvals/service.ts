@@ -26,7 +26,11 @@ export type CancelApproval = (
 ) => Promise<void>;
 
 export const createCancel =
-  ({ clock, ledger }: Pick<ApprovalDeps, 'clock' | 'ledger'>): CancelApproval =>
+  ({
+    clock,
+    ledger,
+    notifications,
+  }: Pick<ApprovalDeps, 'clock' | 'ledger' | 'notifications'>): CancelApproval =>
   async (tx, actor, approval, reason) => {
     const outcome = { status: 'canceled', decidedBy: null, decidedAt: isoTime(clock) } as const;
     await updateOutcome(tx, approval.approvalId, outcome);
@@ -36,6 +40,7 @@ export const createCancel =
       'approval.canceled',
       eventSubject(approval, { status: 'canceled', reason }),
     );
+    if (actor.agentId !== approval.agentId) await notifications.decided(tx, approval);
   };
 
 export function createApprovalService(deps: ApprovalDeps): ApprovalService {

@@ -1,6 +1,7 @@
 /** Writes `authorization_codes` and `refresh_tokens`; reads which client their agent is. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
+import { isUuid } from '../../kernel/ids.ts';
 
 /** What a code or a refresh token stands for. */
 export interface Granted {
@@ -128,10 +129,11 @@ export const findOwnerOfRefreshToken = (db: Queryable, tokenHash: Buffer): Promi
   );
 
 /** Whether a client id is that of a registered public client. */
-export const isPublicClient = async (db: Queryable, agentId: string): Promise<boolean> =>
+export const isPublicClient = async (db: Queryable, clientId: string): Promise<boolean> =>
+  isUuid(clientId) &&
   (await db.maybe(
     'authorization.isPublicClient',
-    sql`select 1 from agents where agent_id = ${agentId} and public_client and client_uri is null`,
+    sql`select 1 from agents where agent_id = ${clientId} and public_client and client_uri is null`,
   )) !== undefined;
 
 /** Returns how many were deleted. */

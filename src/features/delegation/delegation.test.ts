@@ -58,6 +58,7 @@ describe('POST /delegations', () => {
       delegatorId: alice.agentId,
       delegateeId: bob.agentId,
       origin: 'api',
+      authorizationDetails: null,
       scopes: ['agents:read', 'audit:read'],
       resource: [issuer, 'https://api.example.com/v1'],
       purpose: 'screen résumés',

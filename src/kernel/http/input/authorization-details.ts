@@ -108,7 +108,6 @@ const isExact = (value: number): boolean =>
 export const narrowingField = {
   authorization_details: Type.Optional(
     Type.String({
-      maxLength: 32_768,
       description: 'JSON; of the details that were approved, those that the token is to carry (RFC 9396)',
     }),
   ),
