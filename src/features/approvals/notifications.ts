@@ -32,7 +32,7 @@ export interface ApprovalNotifications {
     approval: { approvalId: string; expiresAt: string },
     personIds: readonly string[],
   ): Promise<void>;
-  /** A ping to the agent: the request was approved or denied, or has expired. A cancellation sends none. */
+  /** A ping to the agent, for every end of a request but the agent's own cancellation. */
   decided(tx: Tx, approval: { approvalId: string; hasPing: boolean }): Promise<void>;
 }
 
@@ -95,7 +95,9 @@ export function createApprovalNotifications(deps: ApprovalNotificationDeps): App
       const facts = await findMail(db, job, isoTime(clock));
       if (!facts) return { outcome: 'sent' };
       try {
-        await send(mailOf(facts, { id: job.notificationId, url: approvalUrl(baseUrl, job.approvalId) }));
+        const page = approvalUrl(baseUrl, job.approvalId);
+        const url = facts.connectionId === null ? page : `${page}?connectionId=${facts.connectionId}`;
+        await send(mailOf(facts, { id: job.notificationId, url }));
         return { outcome: 'sent' };
       } catch (error) {
         if (!(error instanceof MailProblem)) throw error;
