@@ -95,7 +95,9 @@ export function createApprovalNotifications(deps: ApprovalNotificationDeps): App
       const facts = await findMail(db, job, isoTime(clock));
       if (!facts) return { outcome: 'sent' };
       try {
-        await send(mailOf(facts, { id: job.notificationId, url: approvalUrl(baseUrl, job.approvalId) }));
+        const page = approvalUrl(baseUrl, job.approvalId);
+        const url = facts.connectionId === null ? page : `${page}?connectionId=${facts.connectionId}`;
+        await send(mailOf(facts, { id: job.notificationId, url }));
         return { outcome: 'sent' };
       } catch (error) {
         if (!(error instanceof MailProblem)) throw error;
