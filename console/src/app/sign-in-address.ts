@@ -2,6 +2,7 @@
 
 const signInPath = '/console/sign-in';
 const firstPage = '/console';
+const approvalPath = '/console/approvals/';
 
 /** The code of a one-time link (`#code=…`). It is read once: reload and "back" must not use a spent code. */
 export function takeCode(): string | undefined {
@@ -17,10 +18,11 @@ export function placeAfterSignIn(): string {
   return /^\/console(?:[/?][^\\]*)?$/.test(wanted) && !wanted.startsWith(signInPath) ? wanted : firstPage;
 }
 
-/** The connection of an organization whose people were sent to the sign-in page. */
+/** The connection of an organization whose people were sent to the sign-in page, or by mail to the page of a request. */
 export function connectionInAddress(): string | undefined {
   const id = new URLSearchParams(location.search).get('connectionId') ?? '';
-  return location.pathname === signInPath && uuid.test(id) ? id : undefined;
+  const isNamed = location.pathname === signInPath || location.pathname.startsWith(approvalPath);
+  return isNamed && uuid.test(id) ? id : undefined;
 }
 
 export interface ProviderReturn {

@@ -140,6 +140,8 @@ export const findPing = (db: Queryable, approvalId: string): Promise<Ping | unde
 
 export interface MailFacts {
   readonly email: string;
+  /** By which the person signs in. */
+  readonly connectionId: string | null;
   readonly agentName: string;
   /** Null: our own API. */
   readonly resourceName: string | null;
@@ -158,7 +160,7 @@ export const findMail = (
 ): Promise<MailFacts | undefined> =>
   db.maybe(
     'approvals.findMail',
-    sql`select p.email, g.email as "agentName", r.name as "resourceName", a.scopes,
+    sql`select p.email, p.connection_id as "connectionId", g.email as "agentName", r.name as "resourceName", a.scopes,
           array(select distinct detail ->> 'type' from jsonb_array_elements(coalesce(a.authorization_details, '[]')) as detail
                 order by 1) as "detailTypes",
           a.access_seconds as "accessSeconds", a.expires_at as "expiresAt"

@@ -9,7 +9,7 @@ import { createApprovalScenario } from '../../../test/support/scenarios/approval
 trustTestAuthority();
 const login = { user: 'mailer', password: 'password-of-the-mailer' };
 const mails = await startMailServer({ login });
-const { t, issuer, asker, request, poll, decide, member } = await createApprovalScenario({
+const { t, issuer, asker, request, poll, decide, member, connection } = await createApprovalScenario({
   SMTP_URL: `smtp://${login.user}:${login.password}@127.0.0.1:${mails.port}`,
   MAIL_FROM: 'Countersign <approvals@id.example>',
   DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -30,6 +30,8 @@ describe('a request that is told of', () => {
     const mail = await until('the mail', async () => mails.received[0]);
     assert.deepEqual([mail.to, mail.secure, mail.user], [['ada@example.com'], true, 'mailer']);
     const text = readable(mail);
+    // So that a browser without a session can offer the organization's own sign-in.
+    assert.match(text, new RegExp(`/console/approvals/[0-9a-f-]+\\?connectionId=${connection.connectionId}`));
     assert.ok(text.includes(`${issuer}/console/approvals/${approvalId}`));
     assert.ok(!text.includes(authReqId) && !text.includes('token-of-the-notification'));
     const [stored] = await t.sql<{ ping: string }>('select ping from approvals where approval_id = $1', [
