@@ -4,6 +4,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
+import { describeProblem } from '../../kernel/http/input/authorization-details.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { addressedApprovalOf, eventSubject } from './approval.ts';
@@ -12,7 +13,9 @@ import type { ApprovalDeps } from './feature.ts';
 import type { AddressedApproval, ApprovalDecision, OwnApprovalQuery } from './schema.ts';
 import {
   findAddressed,
+  findDeciders,
   isOwnAgent,
+  isSamePerson,
   listAddressed,
   lockApproval,
   type StoredApproval,
@@ -30,6 +33,7 @@ export interface Decisions {
 
 export function createDecisions(deps: ApprovalDeps): Decisions {
   const { db, clock, ledger, issuer, consents, lockAgents, notifications } = deps;
+  const { findLendingTarget, detailsProblem } = deps;
   const now = () => new Date(clock.now());
 
   const personIn = ({ person }: Caller): string =>
@@ -43,12 +47,12 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     const { agentId } = await findOwn(tx, personId, approvalId);
     await lockAgents(tx, [agentId]);
     const approval = (await lockApproval(tx, approvalId, now())) ?? fail('APPROVAL_NOT_FOUND');
-    // The approvers may have changed while this waited.
-    await findOwn(tx, personId, approvalId);
     if (approval.status !== 'pending')
       fail('APPROVAL_NOT_PENDING', {
         message: `This request is not open any more: it is ${approval.status}.`,
       });
+    // The approvers may have changed while this waited, or since the person approved.
+    if (!(await findDeciders(tx, approvalId, [personId])).has(personId)) fail('APPROVAL_NOT_FOUND');
     return approval;
   };
 
@@ -98,10 +102,31 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     return lendable.length > 0 && scopes.every((scope) => lendable.includes(scope));
   };
 
-  const requireEligible = async (tx: Tx, own: Support, approval: StoredApproval) => {
-    const { organizationId, agentId } = approval;
+  const isSelfApproval = async (
+    tx: Tx,
+    { personId }: Support,
+    { organizationId, agentId }: StoredApproval,
+  ) => {
     const { selfApproval } = await findApprovalPolicy(tx, organizationId);
-    if (!selfApproval && (await isOwnAgent(tx, own.personId, agentId)))
+    return !selfApproval && (await isOwnAgent(tx, personId, agentId));
+  };
+
+  /** The API may have been deleted and registered anew, or have other types of details, since the agent asked. */
+  const requireSameTarget = async (tx: Tx, approval: StoredApproval) => {
+    const { audience, organizationId, resourceId, authorizationDetails } = approval;
+    if (resourceId === null) return;
+    const target = await findLendingTarget(tx, audience, organizationId);
+    if (target?.resourceId !== resourceId)
+      return fail('FORBIDDEN', { message: 'The API of this request is gone: the agent must ask again.' });
+    const problem = detailsProblem(authorizationDetails ?? [], target.authorizationDetailTypes);
+    if (problem)
+      fail('FORBIDDEN', {
+        message: `The API does not know these details any more: ${describeProblem(problem)}. You can only deny it.`,
+      });
+  };
+
+  const requireEligible = async (tx: Tx, own: Support, approval: StoredApproval) => {
+    if (await isSelfApproval(tx, own, approval))
       fail('FORBIDDEN', {
         message:
           'You registered this agent or own it: your organization wants another person to approve its requests.',
@@ -110,20 +135,33 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
       fail('FORBIDDEN', { message: 'You may not lend these scopes of this API.' });
   };
 
-  /** Of the people who approved before: those who still may. */
+  /** Of the people who approved before: those who still may, and are somebody else. */
   const stillValid = async (tx: Tx, personId: string, approval: StoredApproval): Promise<Support[]> => {
+    const { approvalId, support } = approval;
+    const deciders = await findDeciders(
+      tx,
+      approvalId,
+      support.map((earlier) => earlier.personId),
+    );
     const valid: Support[] = [];
-    for (const earlier of approval.support)
-      if (earlier.personId !== personId && (await mayLend(tx, earlier, approval))) valid.push(earlier);
+    for (const earlier of support)
+      if (
+        deciders.has(earlier.personId) &&
+        !(await isSamePerson(tx, personId, earlier.personId)) &&
+        !(await isSelfApproval(tx, earlier, approval)) &&
+        (await mayLend(tx, earlier, approval))
+      )
+        valid.push(earlier);
     return valid;
   };
 
   const approve = async (tx: Tx, caller: Caller, approval: StoredApproval, own: Support) => {
-    const { approvalId, personId: _, requiresTwo } = approval;
-    if (approval.support.some(({ personId }) => personId === own.personId))
+    const { approvalId, requiresTwo, support: earlier } = approval;
+    if (requiresTwo && earlier.some(({ personId }) => personId === own.personId))
       fail('APPROVAL_NOT_PENDING', {
         message: 'You have approved this already: it waits for a second person.',
       });
+    await requireSameTarget(tx, approval);
     await requireEligible(tx, own, approval);
     const support = [...(requiresTwo ? await stillValid(tx, own.personId, approval) : []), own];
     if (requiresTwo && support.length < 2) {

@@ -6,6 +6,7 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { columnByUuid } from '../../kernel/data/encrypted-column.ts';
 import { sql } from '../../kernel/data/sql.ts';
+import { resourceName } from './store.ts';
 
 export type NotificationKind = 'ping' | 'mail';
 
@@ -158,14 +159,13 @@ export const findMail = (
 ): Promise<MailFacts | undefined> =>
   db.maybe(
     'approvals.findMail',
-    sql`select p.email, g.email as "agentName", r.name as "resourceName", a.scopes,
+    sql`select p.email, g.email as "agentName", ${resourceName} as "resourceName", a.scopes,
           array(select distinct detail ->> 'type' from jsonb_array_elements(coalesce(a.authorization_details, '[]')) as detail
                 order by 1) as "detailTypes",
           a.access_seconds as "accessSeconds", a.expires_at as "expiresAt"
         from approvals a join agents g using (agent_id)
           join people p on p.person_id = ${personId} and p.organization_id = a.organization_id
           join organizations o on o.organization_id = a.organization_id
-          left join resources r on r.resource_id = a.resource_id
         where a.approval_id = ${approvalId} and a.status = 'pending' and a.expires_at > ${now}
           and p.status = 'active' and p.email is not null and o.status = 'active'
           and not a.approvals @> jsonb_build_array(jsonb_build_object('personId', p.person_id))`,
