@@ -182,3 +182,20 @@ it('invalid_binding_message for one that shows nothing', async () => {
       'invalid_binding_message',
     );
 });
+
+it('an agent is told when somebody else cancels its request, not when it does so itself', async () => {
+  const [client, { personId }] = [
+    await asker({ notificationUri: 'https://receiver.test/ping' }),
+    await member(),
+  ];
+  const pings = async (token: () => Promise<string>) => {
+    const fields = { login_hint: personId, client_notification_token: 'token' };
+    const { approvalId } = await request(client, fields);
+    const { status } = await t.call('DELETE', `/api/v1/approvals/${approvalId}`, { token: await token() });
+    assert.equal(status, 204);
+    const sql = "select 1 from approval_notifications where approval_id = $1 and kind = 'ping'";
+    return (await t.sql(sql, [approvalId])).length;
+  };
+  assert.equal(await pings(() => t.token()), 1);
+  assert.equal(await pings(() => t.token(undefined, client.agent)), 0);
+});

@@ -161,8 +161,8 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
       fail('APPROVAL_NOT_PENDING', {
         message: 'You have approved this already: it waits for a second person.',
       });
-    await requireSameTarget(tx, approval);
     await requireEligible(tx, own, approval);
+    await requireSameTarget(tx, approval);
     const support = [...(requiresTwo ? await stillValid(tx, own.personId, approval) : []), own];
     if (requiresTwo && support.length < 2) {
       await updateSupport(tx, approvalId, support);

@@ -8,7 +8,9 @@ import { lockOpenOfAgent } from './store.ts';
 
 export const cancelingTypes: readonly EventType[] = ['agent.suspended', 'agent.decommissioned'];
 
-export function createCancelWithAgent(deps: Pick<ApprovalDeps, 'clock' | 'ledger'>): LedgerListener {
+export function createCancelWithAgent(
+  deps: Pick<ApprovalDeps, 'clock' | 'ledger' | 'notifications'>,
+): LedgerListener {
   const cancel = createCancel(deps);
   return {
     types: cancelingTypes,

@@ -25,8 +25,15 @@ export type CancelApproval = (
   reason: string,
 ) => Promise<void>;
 
+/** The reason of a cancellation that the agent need not be told of. */
+const byAgent = 'by the agent';
+
 export const createCancel =
-  ({ clock, ledger }: Pick<ApprovalDeps, 'clock' | 'ledger'>): CancelApproval =>
+  ({
+    clock,
+    ledger,
+    notifications,
+  }: Pick<ApprovalDeps, 'clock' | 'ledger' | 'notifications'>): CancelApproval =>
   async (tx, actor, approval, reason) => {
     const outcome = { status: 'canceled', decidedBy: null, decidedAt: isoTime(clock) } as const;
     await updateOutcome(tx, approval.approvalId, outcome);
@@ -36,6 +43,7 @@ export const createCancel =
       'approval.canceled',
       eventSubject(approval, { status: 'canceled', reason }),
     );
+    if (reason !== byAgent) await notifications.decided(tx, approval);
   };
 
 export function createApprovalService(deps: ApprovalDeps): ApprovalService {
@@ -78,7 +86,7 @@ export function createApprovalService(deps: ApprovalDeps): ApprovalService {
           tx,
           caller,
           approval,
-          approval.agentId === caller.agentId ? 'by the agent' : 'by an administrator',
+          approval.agentId === caller.agentId ? byAgent : 'by an administrator',
         );
       });
     },
