@@ -16,12 +16,16 @@ export const encryptedPings = columnByUuid('approvals', {
   column: 'ping',
 });
 
-/** One mail for each of these people with an address; people who have not signed in yet cannot decide. */
+/**
+ * One mail for each of these people with an address; people who have not signed in yet cannot decide. None when the agent has asked more
+ * often than this since then.
+ */
 export async function insertMails(
   tx: Queryable,
   approval: { approvalId: string; expiresAt: string },
   mails: readonly { notificationId: string; personId: string }[],
   now: string,
+  unlessMore: { readonly than: number; readonly since: string },
 ): Promise<void> {
   await tx.run(
     'approvals.insertMails',
@@ -30,7 +34,9 @@ export async function insertMails(
         from unnest(${mails.map(({ notificationId }) => notificationId)}::uuid[],
                     ${mails.map(({ personId }) => personId)}::uuid[]) as mail (id, person_id)
           join people p on p.person_id = mail.person_id
-        where p.status = 'active' and p.email is not null and p.issuer is not null`,
+        where p.status = 'active' and p.email is not null and p.issuer is not null
+          and (select count(*) from approvals asked join approvals a using (agent_id)
+               where a.approval_id = ${approval.approvalId} and asked.created_at > ${unlessMore.since}) <= ${unlessMore.than}`,
   );
 }
 
