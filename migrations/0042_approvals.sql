@@ -28,9 +28,9 @@ create table approvals (
   auth_req_hash bytea not null unique,
   organization_id uuid not null references organizations,
   agent_id uuid not null references agents,
-  -- The audience, and the resource that it means; null: our own API.
+  -- The audience, and the resource that it meant; null: our own API. The row of a deleted resource goes when its identifier is used again.
   audience text not null,
-  resource_id uuid references resources,
+  resource_id uuid,
   -- As requested; once it is approved, as granted.
   scopes text[] not null,
   authorization_details jsonb,

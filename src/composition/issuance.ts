@@ -90,6 +90,7 @@ export function createIssuance(
     isPublicClient: authorization.isPublicClient,
     findLendingTarget: resources.findLendingTarget,
     readAuthorizationDetails: resources.readAuthorizationDetails,
+    detailsProblem: resources.detailsProblem,
     lockAgents: agents.lockAll,
     // Each needs the other: asking for an approval authenticates the client, and the token endpoint offers the grant of approvals.
     authenticateClient: async (...request) => tokens.authenticateClient(...request),

@@ -48,7 +48,7 @@ type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly allowedScopes: readonly Scope[];
   readonly status?: Agent['status'];
   readonly clientUri?: string;
-  /** The person who registers it through the console. */
+  /** The person who registers it, through the console or an agent. */
   readonly registeredBy?: string | undefined;
 };
 
@@ -253,7 +253,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
           ...wanted,
           organizationId,
           allowedScopes: granted,
-          registeredBy: caller.person?.personId,
+          registeredBy: personBehind(caller),
         }),
       );
     },
@@ -326,6 +326,10 @@ export function createAgentService(deps: AgentDeps): AgentService {
     findOperator,
   };
 }
+
+/** In the session, or at the beginning of the chain by which an agent acts. */
+const personBehind = ({ person, delegation }: Caller): string | undefined =>
+  person?.personId ?? (delegation?.subjectType === 'person' ? delegation.subjectId : undefined);
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 

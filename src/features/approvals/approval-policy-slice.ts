@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { Uuid } from '../../contract/shapes.ts';
+import { audienceOf, equivalentUris } from '../../kernel/audience.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
@@ -73,11 +74,22 @@ export function approvalPolicyRoutes({
   db,
   clock,
   ledger,
+  issuer,
   organizationFor,
   lockOrganization,
-}: Pick<ApprovalDeps, 'db' | 'clock' | 'ledger' | 'organizationFor' | 'lockOrganization'>): RouteEntry[] {
-  const put = (caller: Caller, orgId: string, wanted: ApprovalPolicy) =>
+}: Pick<
+  ApprovalDeps,
+  'db' | 'clock' | 'ledger' | 'issuer' | 'organizationFor' | 'lockOrganization'
+>): RouteEntry[] {
+  /** As a resource would be registered, so that another spelling does not leave the rule without effect. */
+  const spelled = (identifier: string): string => {
+    const [lower = identifier] = equivalentUris(identifier);
+    return audienceOf(lower, issuer) ?? lower;
+  };
+
+  const put = (caller: Caller, orgId: string, body: ApprovalPolicy) =>
     db.transaction(async (tx) => {
+      const wanted = { ...body, requireTwo: [...new Set(body.requireTwo.map(spelled))] };
       const organizationId = orgId.toLowerCase();
       if (!(await lockOrganization(tx, organizationId))) fail('ORG_NOT_FOUND');
       const before = await findApprovalPolicy(tx, organizationId);

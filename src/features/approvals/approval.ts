@@ -13,10 +13,11 @@ export const approvalUrl = (issuer: string, approvalId: string): string =>
 
 export const approvalOf = ({
   audience,
+  resourceId: _resource,
   resourceName,
   support,
   requiresTwo,
-  hasPing: _,
+  hasPing: _ping,
   ...approval
 }: StoredApproval): Approval => ({
   ...approval,

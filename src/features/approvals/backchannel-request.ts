@@ -1,7 +1,7 @@
 /** The parameters of the backchannel authentication endpoint (CIBA Core §7.1). It looks nothing up. */
 
 import { limits } from '../../contract/limits.ts';
-import { imitating } from '../../contract/shapes.ts';
+import { imitating, visibleText } from '../../contract/shapes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { isUuid } from '../../kernel/ids.ts';
@@ -74,10 +74,11 @@ function readScopes(text: string | undefined, isRequired: boolean): readonly str
 }
 
 const unsafe = new RegExp(`[${imitating}\\u2028\\u2029]|\\p{Cs}`, 'u');
+const visible = new RegExp(visibleText.pattern, 'u');
 
 function readMessage(message: string | undefined): string | null {
   if (!message) return null;
-  const isSafe = [...message].length <= maxMessageLength && !unsafe.test(message) && /\S/.test(message);
+  const isSafe = [...message].length <= maxMessageLength && !unsafe.test(message) && visible.test(message);
   return isSafe
     ? message
     : failToken(

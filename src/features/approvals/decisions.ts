@@ -4,6 +4,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError, fail } from '../../kernel/fail.ts';
+import { describeProblem } from '../../kernel/http/input/authorization-details.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { addressedApprovalOf, eventSubject, requirePending } from './approval.ts';
@@ -12,7 +13,9 @@ import type { ApprovalDeps } from './feature.ts';
 import type { AddressedApproval, ApprovalDecision, OwnApprovalQuery } from './schema.ts';
 import {
   findAddressed,
+  findDeciders,
   isOwnAgent,
+  isSamePerson,
   listAddressed,
   lockApproval,
   type StoredApproval,
@@ -32,6 +35,7 @@ export interface Decisions {
 
 export function createDecisions(deps: ApprovalDeps): Decisions {
   const { db, clock, ledger, issuer, consents, lockAgents, notifications } = deps;
+  const { findLendingTarget, detailsProblem } = deps;
   const now = () => new Date(clock.now());
 
   const personIn = ({ person }: Caller): string =>
@@ -45,9 +49,9 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     const { agentId } = await findOwn(tx, personId, approvalId);
     await lockAgents(tx, [agentId]);
     const approval = (await lockApproval(tx, approvalId, now())) ?? fail('APPROVAL_NOT_FOUND');
-    // The approvers may have changed while this waited.
-    await findOwn(tx, personId, approvalId);
     requirePending(approval);
+    // The approvers may have changed while this waited, or since the person approved.
+    if (!(await findDeciders(tx, approvalId, [personId])).has(personId)) fail('APPROVAL_NOT_FOUND');
     return approval;
   };
 
@@ -103,7 +107,21 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     { organizationId, agentId }: StoredApproval,
   ): Promise<boolean> => {
     const { selfApproval } = await findApprovalPolicy(tx, organizationId);
-    return !selfApproval && isOwnAgent(tx, personId, agentId);
+    return !selfApproval && (await isOwnAgent(tx, personId, agentId));
+  };
+
+  /** The API may have been deleted and registered anew, or have other types of details, since the agent asked. */
+  const requireSameTarget = async (tx: Tx, approval: StoredApproval) => {
+    const { audience, organizationId, resourceId, authorizationDetails } = approval;
+    if (resourceId === null) return;
+    const target = await findLendingTarget(tx, audience, organizationId);
+    if (target?.resourceId !== resourceId)
+      return fail('FORBIDDEN', { message: 'The API of this request is gone: the agent must ask again.' });
+    const problem = detailsProblem(authorizationDetails ?? [], target.authorizationDetailTypes);
+    if (problem)
+      fail('FORBIDDEN', {
+        message: `The API does not know these details any more: ${describeProblem(problem)}. You can only deny it.`,
+      });
   };
 
   const requireEligible = async (tx: Tx, own: Support, approval: StoredApproval) => {
@@ -115,23 +133,35 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     if (!(await mayLend(tx, own, approval))) fail('FORBIDDEN', { message: mayNotLend });
   };
 
-  /** Of the approvals given before: those of people who may still approve. */
-  const stillValid = async (tx: Tx, approval: StoredApproval): Promise<Support[]> => {
+  /** Of the people who approved before: those who still may, and are somebody else. */
+  const stillValid = async (tx: Tx, personId: string, approval: StoredApproval): Promise<Support[]> => {
+    const { approvalId, support } = approval;
+    const deciders = await findDeciders(
+      tx,
+      approvalId,
+      support.map((earlier) => earlier.personId),
+    );
     const valid: Support[] = [];
-    for (const earlier of approval.support)
-      if ((await mayLend(tx, earlier, approval)) && !(await isSelfApproval(tx, earlier, approval)))
+    for (const earlier of support)
+      if (
+        deciders.has(earlier.personId) &&
+        !(await isSamePerson(tx, personId, earlier.personId)) &&
+        !(await isSelfApproval(tx, earlier, approval)) &&
+        (await mayLend(tx, earlier, approval))
+      )
         valid.push(earlier);
     return valid;
   };
 
   const approve = async (tx: Tx, caller: Caller, approval: StoredApproval, own: Support) => {
-    const { approvalId, requiresTwo } = approval;
-    if (requiresTwo && approval.support.some(({ personId }) => personId === own.personId))
+    const { approvalId, requiresTwo, support: earlier } = approval;
+    if (requiresTwo && earlier.some(({ personId }) => personId === own.personId))
       fail('APPROVAL_NOT_PENDING', {
         message: 'You have approved this already: it waits for a second person.',
       });
     await requireEligible(tx, own, approval);
-    const support = [...(requiresTwo ? await stillValid(tx, approval) : []), own];
+    await requireSameTarget(tx, approval);
+    const support = [...(requiresTwo ? await stillValid(tx, own.personId, approval) : []), own];
     if (requiresTwo && support.length < 2) {
       await updateSupport(tx, approvalId, support);
       const facts = { status: 'pending', decidedBy: own.personId };

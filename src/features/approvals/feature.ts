@@ -34,7 +34,7 @@ export { createApprovalNotifications } from './notifications.ts';
 
 export interface ApprovalDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'>,
-    Pick<ResourceAccess, 'findLendingTarget' | 'readAuthorizationDetails'> {
+    Pick<ResourceAccess, 'findLendingTarget' | 'readAuthorizationDetails' | 'detailsProblem'> {
   readonly issuer: string;
   readonly vault: Vault;
   readonly consents: Consents;

@@ -6,6 +6,7 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { columnByUuid } from '../../kernel/data/encrypted-column.ts';
 import { sql } from '../../kernel/data/sql.ts';
+import { resourceName } from './store.ts';
 
 export type NotificationKind = 'ping' | 'mail';
 
@@ -15,12 +16,16 @@ export const encryptedPings = columnByUuid('approvals', {
   column: 'ping',
 });
 
-/** One mail for each of these people with an address; people who have not signed in yet cannot decide. */
+/**
+ * One mail for each of these people with an address; people who have not signed in yet cannot decide. None when the agent has asked more
+ * often than this since then.
+ */
 export async function insertMails(
   tx: Queryable,
   approval: { approvalId: string; expiresAt: string },
   mails: readonly { notificationId: string; personId: string }[],
   now: string,
+  unlessMore: { readonly than: number; readonly since: string },
 ): Promise<void> {
   await tx.run(
     'approvals.insertMails',
@@ -29,7 +34,9 @@ export async function insertMails(
         from unnest(${mails.map(({ notificationId }) => notificationId)}::uuid[],
                     ${mails.map(({ personId }) => personId)}::uuid[]) as mail (id, person_id)
           join people p on p.person_id = mail.person_id
-        where p.status = 'active' and p.email is not null and p.issuer is not null`,
+        where p.status = 'active' and p.email is not null and p.issuer is not null
+          and (select count(*) from approvals asked join approvals a using (agent_id)
+               where a.approval_id = ${approval.approvalId} and asked.created_at > ${unlessMore.since}) <= ${unlessMore.than}`,
   );
 }
 
@@ -160,14 +167,14 @@ export const findMail = (
 ): Promise<MailFacts | undefined> =>
   db.maybe(
     'approvals.findMail',
-    sql`select p.email, p.connection_id as "connectionId", g.email as "agentName", r.name as "resourceName", a.scopes,
+    sql`select p.email, p.connection_id as "connectionId", g.email as "agentName", ${resourceName} as "resourceName",
+          a.scopes,
           array(select distinct detail ->> 'type' from jsonb_array_elements(coalesce(a.authorization_details, '[]')) as detail
                 order by 1) as "detailTypes",
           a.access_seconds as "accessSeconds", a.expires_at as "expiresAt"
         from approvals a join agents g using (agent_id)
           join people p on p.person_id = ${personId} and p.organization_id = a.organization_id
           join organizations o on o.organization_id = a.organization_id
-          left join resources r on r.resource_id = a.resource_id
         where a.approval_id = ${approvalId} and a.status = 'pending' and a.expires_at > ${now}
           and p.status = 'active' and p.email is not null and o.status = 'active'
           and not a.approvals @> jsonb_build_array(jsonb_build_object('personId', p.person_id))`,

@@ -8,6 +8,7 @@ import { readable, smtpRefusal, startMailServer } from '../../../test/support/pe
 import { startReceiver, trustTestAuthority } from '../../../test/support/peers/receivers.ts';
 import { createMailer } from '../../adapters/mail.ts';
 import { createOutbound } from '../../adapters/outbound/outbound.ts';
+import { limits } from '../../contract/limits.ts';
 import { createVault } from '../../kernel/data/vault.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import type { Mailer } from '../../kernel/ports/mail.ts';
@@ -247,6 +248,21 @@ describe('mail', async () => {
 
   const mailerTo = (port: number, more: object = {}) =>
     createMailer({ server: { host: '127.0.0.1', port, tls: false, ...more }, from });
+
+  it('no more mails than open requests are allowed in ten minutes, for an agent that asks and cancels in a loop', async () => {
+    const notifier = notifierWith(mailerTo(1));
+    const [{ agentId }, { personId }] = [await t.agent(), await person()];
+    const mails = async () => {
+      const approval = await insertApproval({ agentId, status: 'canceled' });
+      await t.app.db.transaction((tx) => notifier.requested(tx, approval, [personId]));
+      return (await rowsOf(approval.approvalId)).length;
+    };
+    for (let count = 0; count < limits.approval.openPerAgent; count += 1) assert.equal(await mails(), 1);
+    assert.equal(await mails(), 0);
+    t.clock.advance(600_001);
+    assert.equal(await mails(), 1);
+    await t.sql('delete from approval_notifications where person_id = $1', [personId]);
+  });
 
   it('one mail to each addressed person with an address, in text and HTML, with the page and without words of the agent', async () => {
     const server = await startMailServer();

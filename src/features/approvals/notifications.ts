@@ -4,6 +4,7 @@
  * to the page, and the agent gets its tokens at the token endpoint.
  */
 
+import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Tx } from '../../kernel/data/db.ts';
@@ -26,7 +27,7 @@ import {
 
 /** The service calls these inside the transaction of the change. */
 export interface ApprovalNotifications {
-  /** A mail to each of these people with a verified e-mail, when mail is configured. */
+  /** A mail to each of these people with a verified e-mail, when mail is configured and the agent has not asked too often. */
   requested(
     tx: Tx,
     approval: { approvalId: string; expiresAt: string },
@@ -46,6 +47,8 @@ export interface ApprovalNotificationDeps extends Pick<SharedDeps, 'db' | 'clock
   pause(milliseconds: number): Promise<void>;
 }
 
+/** An agent that asks and cancels in a loop does not fill mailboxes: the limit of open requests holds for mails of this time. */
+const mailWindowMs = 600_000;
 const pingTimeoutMs = 10_000;
 /** Longer than all attempts together. */
 const pingLifetimeMs = 1_800_000;
@@ -116,7 +119,8 @@ export function createApprovalNotifications(deps: ApprovalNotificationDeps): App
     async requested(tx, approval, personIds) {
       if (!mailer || personIds.length === 0) return;
       const rows = personIds.map((personId) => ({ notificationId: ids.uuid(), personId }));
-      await insertMails(tx, approval, rows, isoTime(clock));
+      const since = new Date(clock.now() - mailWindowMs).toISOString();
+      await insertMails(tx, approval, rows, isoTime(clock), { than: limits.approval.openPerAgent, since });
     },
     async decided(tx, { approvalId, hasPing }) {
       if (!hasPing) return;

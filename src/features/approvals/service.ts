@@ -25,6 +25,9 @@ export type CancelApproval = (
   reason: string,
 ) => Promise<void>;
 
+/** The reason of a cancellation that the agent need not be told of. */
+const byAgent = 'by the agent';
+
 export const createCancel =
   ({
     clock,
@@ -40,7 +43,7 @@ export const createCancel =
       'approval.canceled',
       eventSubject(approval, { status: 'canceled', reason }),
     );
-    if (actor.agentId !== approval.agentId) await notifications.decided(tx, approval);
+    if (reason !== byAgent) await notifications.decided(tx, approval);
   };
 
 export function createApprovalService(deps: ApprovalDeps): ApprovalService {
@@ -80,7 +83,7 @@ export function createApprovalService(deps: ApprovalDeps): ApprovalService {
           tx,
           caller,
           approval,
-          approval.agentId === caller.agentId ? 'by the agent' : 'by an administrator',
+          approval.agentId === caller.agentId ? byAgent : 'by an administrator',
         );
       });
     },

@@ -20,6 +20,8 @@ export interface ApprovalTerms {
   readonly organizationId: string;
   readonly agentId: string;
   readonly audience: string;
+  /** Null: our own API. */
+  readonly resourceId: string | null;
   readonly scopes: string[];
   readonly authorizationDetails: AuthorizationDetails | null;
   readonly bindingMessage: string | null;
@@ -45,21 +47,26 @@ export interface StoredApproval extends ApprovalTerms {
 
 export interface NewApproval extends ApprovalTerms {
   readonly authReqHash: Buffer;
-  readonly resourceId: string | null;
   readonly pollSeconds: number;
   /** Encrypted; see the migration. */
   readonly ping: string | null;
 }
 
-/** Of the approval `a`, with the policy `p` of its organization. */
-const requiresTwo = sql`coalesce(a.audience = any (p.require_two), false)`;
+/** Of the approval `a`, with the policy `p` of its organization. An API has one of both spellings: with a slash at the end, or without. */
+const requiresTwo = sql`
+  coalesce(p.require_two && array[rtrim(a.audience, '/'), rtrim(a.audience, '/') || '/'], false)`;
+
+/** Of the approval `a`. A deleted resource has only its identifier once another is registered with it. */
+export const resourceName = sql`
+  case when a.resource_id is not null
+    then coalesce((select named.name from resources named where named.resource_id = a.resource_id), a.audience) end`;
 
 const statusAt = (now: Date): Sql =>
   sql`case when a.status = 'pending' and a.expires_at <= ${now} then 'expired' else a.status end`;
 
 const columns = (now: Date): Sql => sql`
   a.approval_id as "approvalId", a.organization_id as "organizationId", a.agent_id as "agentId", a.audience,
-  (select r.name from resources r where r.resource_id = a.resource_id) as "resourceName", a.scopes,
+  a.resource_id as "resourceId", ${resourceName} as "resourceName", a.scopes,
   a.authorization_details as "authorizationDetails", a.binding_message as "bindingMessage", a.person_id as "personId",
   a.access_seconds as "accessExpiresIn", ${statusAt(now)} as status, a.approvals as support,
   ${requiresTwo} as "requiresTwo", a.decided_by as "decidedBy", a.decided_at as "decidedAt", a.chain_id as "chainId",
@@ -262,13 +269,13 @@ const isApprover = sql`
   case when r.organization_id = a.organization_id and cardinality(r.approvers) > 0
     then me.person_id = any (r.approvers) else me.role = 'admin' end`;
 
-/**
- * Whether the approval `a` is addressed to the person `me`: by name; as an approver; where two people must approve, to the approvers as
- * well. Those who have decided still see it.
- */
+/** Whether the person `me` decides about the approval `a`: by name; as an approver; where two people must approve, the approvers as well. */
+const isDecider = sql`
+  (a.person_id = me.person_id or (a.person_id is null or ${requiresTwo}) and ${isApprover})`;
+
+/** Whether the person `me` sees the approval `a`: those who decide about it, and those who have. */
 const isAddressed = sql`
-  (a.person_id = me.person_id
-   or (a.person_id is null or ${requiresTwo}) and ${isApprover}
+  (${isDecider}
    or a.decided_by = me.person_id
    or a.approvals @> jsonb_build_array(jsonb_build_object('personId', me.person_id)))`;
 
@@ -322,6 +329,24 @@ export const findAddressed = (
         where a.approval_id = ${approvalId} and ${isAddressed}`,
   );
 
+/** Of these people, those who decide about the request now. */
+export async function findDeciders(
+  tx: Queryable,
+  approvalId: string,
+  personIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.many<{ personId: string }>(
+    'approvals.findDeciders',
+    sql`select me.person_id as "personId"
+        from approvals a
+          join people me on me.organization_id = a.organization_id and me.status = 'active'
+          left join approval_policies p on p.organization_id = a.organization_id
+          left join resources r on r.resource_id = a.resource_id
+        where a.approval_id = ${approvalId} and me.person_id = any (${personIds}::uuid[]) and ${isDecider}`,
+  );
+  return new Set(rows.map(({ personId }) => personId));
+}
+
 /** The active people of the organization whom `approvers` means for the resource. */
 export async function findApprovers(
   db: Queryable,
@@ -356,6 +381,19 @@ export async function findByLoginHint(
   return second ? undefined : first?.personId;
 }
 
+/** Whether two records are of one person: people of two connections may have the same verified e-mail. */
+export async function isSamePerson(tx: Queryable, personId: string, otherId: string): Promise<boolean> {
+  const { same } = await tx.one<{ same: boolean }>(
+    'approvals.isSamePerson',
+    sql`select exists (
+          select from people me, people other
+          where me.person_id = ${personId} and other.person_id = ${otherId} and ${isSame}) as same`,
+  );
+  return same;
+}
+
+const isSame = sql`(other.person_id = me.person_id or lower(other.email) = lower(me.email))`;
+
 /** Whether the person registered the agent through the console, or is its owner by verified e-mail. */
 export async function isOwnAgent(tx: Queryable, personId: string, agentId: string): Promise<boolean> {
   const { own } = await tx.one<{ own: boolean }>(
@@ -363,7 +401,8 @@ export async function isOwnAgent(tx: Queryable, personId: string, agentId: strin
     sql`select exists (
           select from agents g, people me
           where g.agent_id = ${agentId} and me.person_id = ${personId}
-            and (g.registered_by = me.person_id or lower(g.owner) = lower(me.email))) as own`,
+            and (lower(g.owner) = lower(me.email)
+              or exists (select from people other where other.person_id = g.registered_by and ${isSame}))) as own`,
   );
   return own;
 }
