@@ -9,15 +9,7 @@ import { type Client, createClient } from '../../sdk/typescript/src/sdk.ts';
 import { guidePrograms, guides, resourceOf } from '../support/clients/guide-programs.ts';
 import { listenForApprovals } from '../support/clients/listening.ts';
 import { skipWithout } from '../support/harness.ts';
-import { startReceiver } from '../support/peers/receivers.ts';
-import {
-  findProgram,
-  freePort,
-  type Program,
-  startCountersign,
-  startProgram,
-  until,
-} from '../support/programs.ts';
+import { findProgram, freePort, type Program, startProgram, until } from '../support/programs.ts';
 import { ownApprovals } from '../support/scenarios/approvals.ts';
 
 const scenario = await listenForApprovals();
@@ -25,7 +17,7 @@ const { t, issuer, organizationId, operate, member, provider, asker, decide } = 
 
 type Person = Awaited<ReturnType<typeof member>>;
 
-const { folder, run, start } = guidePrograms('approvals', {
+const { run, start } = guidePrograms('approvals', {
   ISSUER: issuer,
   ORGANIZATION_ID: organizationId,
 });
@@ -248,44 +240,5 @@ describe('Let a person approve an action', () => {
         decision === 'approve' ? /^approved: payments:create \[\{.*"amount":120/m : /^denied$/m,
       );
     }
-  });
-
-  it('Slack gets the link of a request, from the stream of events', async () => {
-    const slack = await startReceiver(undefined, { tls: false });
-    const credentials = {
-      COUNTERSIGN_URL: issuer,
-      COUNTERSIGN_CLIENT_ID: t.operator.clientId,
-      COUNTERSIGN_CLIENT_SECRET: t.operator.clientSecret,
-    };
-    const printing = startCountersign(['listen', '--print-secret'], credentials, folder);
-    assert.equal(await printing.ended(), 0, printing.output());
-    const receiver = await start('slack.mjs', {
-      SIGNING_SECRET: printing.stdout().trim(),
-      SLACK_WEBHOOK_URL: `http://127.0.0.1:${slack.port}/services/hook`,
-    });
-    const forged = await fetch(receiver, {
-      method: 'POST',
-      body: JSON.stringify({ type: 'approval.requested', data: { url: 'https://evil.example' } }),
-    });
-    assert.equal(forged.status, 401);
-    const { approvalId } = await scenario.request(await asker(), {
-      login_hint: (await member()).personId,
-      binding_message: 'Click https://evil.example',
-    });
-    const listening = startCountersign(
-      ['listen', '--forward-to', `${receiver}/hook`, '--events', 'approval.*', '--replay', '1'],
-      credentials,
-      folder,
-    );
-    const [message] = await until(
-      'a message',
-      async () => (slack.received.length > 0 ? slack.received : undefined),
-      listening,
-    );
-    assert.deepEqual(JSON.parse(String(message?.body)), {
-      text: `An agent asks for approval: ${issuer}/console/approvals/${approvalId}`,
-    });
-    listening.kill('SIGINT');
-    await listening.ended();
   });
 });
