@@ -399,7 +399,7 @@ describe('POST /bc-authorize', () => {
       [{ resource: undefined }, 'invalid_request'],
       [{ resource: 'https://unknown.example' }, 'invalid_target'],
       [{ resource: 'no uri' }, 'invalid_target'],
-      [{ scope: undefined }, 'invalid_scope'],
+      [{ scope: undefined }, 'invalid_request'],
       [{ scope: 'unknown' }, 'invalid_scope'],
       [{ scope: 'a"b' }, 'invalid_scope'],
       [{ resource: scenario.issuer, scope: 'admin:orgs' }, 'invalid_scope'],

@@ -68,7 +68,7 @@ function readScopes(text: string | undefined, isRequired: boolean): readonly str
   const words = [...new Set((text ?? '').split(' ').filter(Boolean))];
   if (words.some((word) => !/^[!#-[\]-~]+$/.test(word))) failToken('invalid_scope', 'scope is malformed');
   if (words.length === 0 && isRequired)
-    failToken('invalid_scope', 'scope is required, unless authorization_details says it all');
+    failToken('invalid_request', 'scope is required, unless authorization_details says it all');
   if (words.length > limits.resource.maxScopes) failToken('invalid_scope', 'scope has too many words');
   return words;
 }

@@ -74,7 +74,7 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
     return client;
   };
 
-  /** RFC 9126 and CIBA leave the choice: a public client cannot prove that it asks. */
+  /** A public client cannot prove that it asks. */
   const refuseWithoutProof = async ({ client_id: clientId }: BackchannelRequest): Promise<never> =>
     clientId !== undefined && (await deps.isPublicClient(db, clientId))
       ? refuseClient('public clients cannot ask for approvals')
@@ -197,9 +197,8 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
       eventSubject(approval, { status: 'pending', url: approvalUrl(issuer, approvalId) }),
     );
     // Where two people must approve, the second is an approver.
-    const approvers = policy.requireTwo.includes(target.audience)
-      ? await findApprovers(tx, organizationId, target.resourceId)
-      : [];
+    const needsTwo = equivalentUris(target.audience).some((uri) => policy.requireTwo.includes(uri));
+    const approvers = needsTwo ? await findApprovers(tx, organizationId, target.resourceId) : [];
     await notifications.requested(tx, approval, [...new Set([...personIds, ...approvers])]);
     return {
       auth_req_id: authReqId,

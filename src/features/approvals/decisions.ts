@@ -133,7 +133,7 @@ export function createDecisions(deps: ApprovalDeps): Decisions {
     if (!(await mayLend(tx, own, approval))) fail('FORBIDDEN', { message: mayNotLend });
   };
 
-  /** Of the people who approved before: those who still may, and are somebody else. */
+  /** Of the people who approved before: those who still may, and are another person. */
   const stillValid = async (tx: Tx, personId: string, approval: StoredApproval): Promise<Support[]> => {
     const { approvalId, support } = approval;
     const deciders = await findDeciders(
