@@ -7,6 +7,8 @@ import { newAgent } from '../support/harness.ts';
 
 /** Unchanged resources for the request of a cell, in the organization of the member and the admin. */
 export interface Target {
+  /** Of the instance. */
+  readonly issuer: string;
   readonly organizationId: string;
   /** A member with the role `member`. */
   readonly agentId: string;
@@ -353,12 +355,12 @@ export const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
   exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
-  requestApproval: ({ agentId, clientSecret, personId }) => ({
+  requestApproval: ({ agentId, clientSecret, personId, issuer }) => ({
     method: 'POST',
     url: `${api}/bc-authorize`,
     form: {
       ...{ client_id: agentId, client_secret: clientSecret },
-      ...{ resource: 'http://countersign.test', scope: 'agents:read', login_hint: personId },
+      ...{ resource: issuer, scope: 'agents:read', login_hint: personId },
     },
   }),
   signIn: ({ agentId, clientSecret }) => ({

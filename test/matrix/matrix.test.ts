@@ -95,6 +95,7 @@ describe('permission matrix of operations and principals', () => {
       const own = await untouched();
       const real = own.target;
       const invented: Target = {
+        issuer: real.issuer,
         organizationId: randomUUID(),
         agentId: randomUUID(),
         credentialId: randomUUID(),

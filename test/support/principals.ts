@@ -384,8 +384,9 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     const token = await t.token(undefined, credential);
     const needs = (...of: (keyof Target)[]) =>
       fields.length === 0 || of.some((field) => fields.includes(field));
+    const { issuer } = (await t.call('GET', '/.well-known/oauth-authorization-server')).json;
     return {
-      ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
+      ...{ issuer, organizationId, agentId, credentialId, clientSecret, token, colleagueId },
       ...(needs('personId', 'signInCookie') && (await makePerson(organizationId, agentId))),
       ...(needs('requestId', 'requestClientId', 'personCookie', 'consentId', 'approvalId') &&
         (await makeConsent(organizationId, agentId, clientSecret))),

@@ -24,7 +24,24 @@ const post = async (t: TestApp, url: string, payload: object, key: string = rand
 
 const webhook = { name: 'Any', url: 'https://receiver.example/', events: ['agent.created'] };
 
-/** A subscription with a previous secret, and an agent, each created with an idempotency key; and a connection. */
+/** A request for approval whose agent gets a ping. */
+async function requestApproval(t: TestApp) {
+  const { clientId, clientSecret } = await t.agent({ notificationUri: 'https://receiver.example/ping' });
+  const personId = randomUUID();
+  await t.sql(
+    `insert into people (person_id, organization_id, issuer, subject, name, role, created_at, updated_at)
+     values ($1::uuid, $2, 'https://login.example.com', $1::text, 'Ada', 'member', now(), now())`,
+    [personId, t.operator.organizationId],
+  );
+  const { issuer } = (await t.call('GET', '/.well-known/oauth-authorization-server')).json;
+  const asked = await t.form('/api/v1/bc-authorize', {
+    ...{ client_id: clientId, client_secret: clientSecret, client_notification_token: 'a-token' },
+    ...{ resource: issuer, scope: 'agents:read', login_hint: personId },
+  });
+  assert.equal(asked.status, 200, asked.text);
+}
+
+/** A subscription with a previous secret, and an agent, each created with an idempotency key; a connection, and a request for approval. */
 async function fill(t: TestApp) {
   const connection = { name: 'Login', issuer: 'https://login.example.com', clientId: randomUUID() };
   const connected = await t.call('POST', `/api/v1/organizations/${t.operator.organizationId}/connections`, {
@@ -32,6 +49,7 @@ async function fill(t: TestApp) {
     payload: { ...connection, clientSecret: 'a secret' },
   });
   assert.equal(connected.status, 201, connected.text);
+  await requestApproval(t);
   const subscription = await post(t, '/webhooks', webhook);
   const agent = await post(t, '/agents', newAgent());
   const { id } = subscription.json;
@@ -88,6 +106,7 @@ const all = (name: number[], previous: number[], response: number[]) => ({
   'webhook_subscriptions.previous_signing_secret': previous,
   'connections.client_secret': previous,
   'idempotency_keys.response': response,
+  'approvals.ping': previous,
 });
 
 /** Every stored text, opened with the keys of the node. */
@@ -139,8 +158,8 @@ describe('the rotation of the encryption key', () => {
     const { reencrypted, damaged } = await rotate(second, {
       onProgress: (...step) => void progress.push(step),
     });
-    assert.deepEqual([reencrypted, damaged.rows], [5, 0]);
-    assert.deepEqual(progress.at(-1), [5, 0]);
+    assert.deepEqual([reencrypted, damaged.rows], [6, 0]);
+    assert.deepEqual(progress.at(-1), [6, 0]);
     assert.deepEqual(await countsOf(second), all([1, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]));
     await assertReadable(second, 2, filled);
     for (const { url, payload, key, expected } of filled.repeats)
@@ -162,12 +181,12 @@ describe('the rotation of the encryption key', () => {
     assert.deepEqual(
       events.map(({ action, metadata: { rows, left } }) => [action.split('_').at(-1), rows, left]),
       [
-        ['started', 5, undefined],
-        ['ended', 5, 0],
+        ['started', 6, undefined],
+        ['ended', 6, 0],
         ['started', 0, undefined],
         ['ended', 0, 0],
-        ['started', 5, undefined],
-        ['ended', 5, 0],
+        ['started', 6, undefined],
+        ['ended', 6, 0],
       ],
     );
     assert.ok(!JSON.stringify(events).includes(text(2)));
@@ -180,7 +199,7 @@ describe('the rotation of the encryption key', () => {
     const first = await startApp(keys(1), plain);
     // A secret of a response is not stored without a key.
     assert.deepEqual(await countsOf(first), all([0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 1, 0]));
-    assert.equal((await rotate(first)).reencrypted, 4);
+    assert.equal((await rotate(first)).reencrypted, 5);
     await assertReadable(first, 1, { secrets, repeats: repeats.slice(1) });
   });
 
@@ -217,7 +236,7 @@ describe('the rotation of the encryption key', () => {
     const second = await startApp(keys(2, 1), t);
 
     const refused = await rotate(second);
-    assert.deepEqual([refused.reencrypted, refused.left], [5, 101]);
+    assert.deepEqual([refused.reencrypted, refused.left], [6, 101]);
     const skipped = await rotate(second, { skipUnreadable: true });
     assert.deepEqual([skipped.reencrypted, skipped.left], [0, 0]);
     assert.equal(skipped.unknown.rows, 101);

@@ -83,6 +83,7 @@ describe('an organization with many requests for its log and figures', () => {
       'exportUsage: heavy',
       'getActivityAnalytics: heavy',
       'getAgentAnalytics: heavy',
+      'getApprovalAnalytics: heavy',
       'getAuditChain: long',
       'getComplianceReport: heavy',
       'getOverview: heavy',
