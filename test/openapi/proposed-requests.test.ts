@@ -99,6 +99,7 @@ const gives: Readonly<Record<string, Gives>> = {
   invitePerson: ({ personId }) => ({ personId }),
   createConnection: ({ connectionId }) => ({ connectionId }),
   createResource: ({ resourceId }) => ({ resourceId }),
+  requestApproval: ({ approval_id: approvalId }) => ({ approvalId }),
   createDelegation: ({ chainId, delegationToken }) => ({ chainId, delegationToken }),
   createWebhook: ({ id }) => ({ webhookId: id }),
   listWebhookDeliveries: ({ deliveries: [{ id }] }) => ({ deliveryId: id }),
@@ -117,6 +118,8 @@ function valueName({ id, path }: Proposal, name: string): string {
   // The operator's own organization cannot be deleted.
   if (name === 'orgId' && id === 'deleteOrganization') return 'organizationId';
   if (name === 'token' && id === 'verifyDelegation') return 'delegationToken';
+  if (name === 'login_hint') return 'personId';
+  if (name === 'resource' && id === 'requestApproval') return 'issuer';
   return name;
 }
 
@@ -190,6 +193,7 @@ test('2xx or 3xx for every request that the reference page proposes', async () =
   await subscribe();
   const admin = await freeAdmin();
   let known: Values = {
+    issuer: 'http://countersign.localhost',
     orgId: t.operator.organizationId,
     delegateeId: (await asOperator('POST', '/agents', newAgent())).agentId,
   };

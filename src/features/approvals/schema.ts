@@ -48,7 +48,19 @@ export const BackchannelRequest = Type.Object(
     ),
     ...clientFields,
   },
-  { title: 'BackchannelRequest' },
+  {
+    title: 'BackchannelRequest',
+    examples: [
+      {
+        client_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+        client_secret: 'cs_9TpG2b7nQx4LrW1kZv8sYd3mHf6jCa5e',
+        resource: 'https://id.example.com',
+        scope: 'agents:read',
+        login_hint: '550e8400-e29b-41d4-a716-446655440000',
+        binding_message: 'List the agents of the team',
+      },
+    ],
+  },
 );
 export type BackchannelRequest = Static<typeof BackchannelRequest>;
 
