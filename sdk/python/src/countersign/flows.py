@@ -43,7 +43,8 @@ INVALID_TOKEN = re.compile(r'\berror="?invalid_token\b')
 # POST operations that a second attempt cannot do twice: they take an idempotency key, or change
 # nothing.
 KEYED = re.compile(
-    r"/(agents|resources|webhooks|delegations|organizations|agents/[^/]+/credentials)"
+    r"/(agents|resources|webhooks|delegations|organizations"
+    r"|agents/[^/]+/credentials|organizations/[^/]+/connections)"
 )
 HARMLESS = re.compile(r"/(token/introspect|token/revoke|tokens/preview|delegations/verify)")
 
