@@ -102,7 +102,7 @@ describe('Ask before acting', () => {
       { amount: 121 },
       { amount: 1 },
       { currency: 'USD' },
-      { creditor: 'Somebody else' },
+      { creditor: 'Another person' },
     ]) {
       const { status, json } = await post(`${audience}/payments`, token, { ...invoice, ...other });
       assert.deepEqual(

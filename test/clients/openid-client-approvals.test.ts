@@ -111,7 +111,7 @@ describe('openid-client', () => {
       );
   });
 
-  it('expired_token when nobody has decided', async () => {
+  it('expired_token without a decision', async () => {
     const { clientId, auth } = await newAgent();
     const { personId } = await member();
     const { config, polls } = await discover(clientId, auth, 'oauth2', () => t.clock.advance(31_000));

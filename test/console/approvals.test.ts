@@ -263,7 +263,7 @@ browserTest('deny; lapsed, canceled and foreign ones say so', async (t) => {
   ]);
   await server.sql(`update approvals set status = 'canceled' where approval_id = $1`, [canceled.approval_id]);
   for (const [approvalId, text] of [
-    [lapsed.approval_id, 'Lapsed: nobody decided in time'],
+    [lapsed.approval_id, 'Lapsed: no decision in time'],
     [canceled.approval_id, 'Canceled before a decision'],
     [foreign.approval_id, 'There is no such approval for you'],
     [randomUUID(), 'There is no such approval for you'],
@@ -422,7 +422,7 @@ browserTest('the policy: longest access, own agents, and two people', async (t) 
   // Two people: the first waits, the second decides.
   const { approval_id } = await ask('approvers');
   const first = await openAs(t, ada, `/approvals/${approval_id}`);
-  await first.getByText('Two different people must approve this. Nobody has yet.').waitFor();
+  await first.getByText('Two different people must approve this. No person has yet.').waitFor();
   await first.getByRole('button', { name: 'Approve', exact: true }).click();
   await confirm(first, 'Approve');
   await first.getByText('You have approved this').waitFor();

@@ -7,7 +7,7 @@ import Fastify from 'fastify';
 const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
 const trusted = { issuer: ISSUER, audience: AUDIENCE, organizationId: ORGANIZATION_ID, revocation: 'none' };
 const readers = createVerifier({ ...trusted, subjects: 'any' });
-// An agent by itself cannot refund, also if somebody grants it the scope by mistake.
+// An agent by itself cannot refund, also if a person grants it the scope by mistake.
 const people = createVerifier({ ...trusted, subjects: 'people' });
 
 const orders = new Map([

@@ -31,7 +31,7 @@ try {
   const invoice = { amount: 120, currency: 'EUR', creditor: 'Paper & Co' };
   console.log(await pay(invoice, 'Invoice 17 is due on Friday'));
 } catch (error) {
-  // Nobody said yes: the agent goes on without it.
+  // There was no yes: the agent goes on without it.
   if (!(error instanceof ApprovalDenied || error instanceof ApprovalExpired)) throw error;
   console.log(`not paid: ${error.message}`);
 }

@@ -1,5 +1,5 @@
 /**
- * An agent asks a person for access (OpenID CIBA). The program polls at the pace that the server sets, until somebody decides or the
+ * An agent asks a person for access (OpenID CIBA). The program polls at the pace that the server sets, until a person decides or the
  * request lapses. A ping of the server, which `handlePing` takes, makes it poll at once.
  */
 import type { TokenRequests } from './authentication.ts';
@@ -43,7 +43,7 @@ export interface ApprovalOptions {
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called after each answer that nobody has decided yet. */
+  /** Called after each answer that there is no decision yet. */
   readonly onPending?: (() => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Approval {
   /** Seconds from the request until it lapses. */
   readonly expiresIn: number;
   /**
-   * The access token, once somebody has approved. Throws ApprovalDenied, ApprovalExpired or ApprovalCanceled. After another error, such as
+   * The access token, once a person has approved. Throws ApprovalDenied, ApprovalExpired or ApprovalCanceled. After another error, such as
    * that of `signal`, it can be called again.
    */
   wait(options?: WaitOptions): Promise<string>;
@@ -182,7 +182,7 @@ function createApproval(
       else throw error;
       if (settled) return;
       if (platform.now() >= lapsesAt) {
-        // Without an answer, somebody may have approved.
+        // Without an answer, a person may have approved.
         if (!isPending) throw error;
         settled = { error: outcomeOf(error) };
       }
@@ -200,7 +200,7 @@ function createApproval(
     if (code === 'access_denied')
       return new ApprovalDenied(code, approvalId, 'the request was denied or canceled', error);
     if (code === 'expired_token' || code === 'authorization_pending' || code === 'slow_down')
-      return new ApprovalExpired('expired_token', approvalId, 'nobody decided in time: ask again', error);
+      return new ApprovalExpired('expired_token', approvalId, 'no decision in time: ask again', error);
     return new ApprovalError(code, approvalId, message, error);
   };
 

@@ -51,7 +51,7 @@ export interface Client {
   ): Promise<CreatedDelegation>;
   /** A client that acts on behalf of the delegator: its tokens are of this delegation. The first request redeems the token. */
   redeem(delegationToken: string): Client;
-  /** Asks a person for access. `wait` of the result gives the token when somebody has approved. */
+  /** Asks a person for access. `wait` of the result gives the token when a person has approved. */
   requestApproval(options: ApprovalOptions, call?: { readonly signal?: AbortSignal }): Promise<Approval>;
   /**
    * For the server at the agent's `notificationUri`: wakes `wait` of the approval that was decided. Answer the request with the status that this

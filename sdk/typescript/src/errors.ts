@@ -82,7 +82,7 @@ export class ApprovalError extends Error {
 /** A person has refused, or an administrator or the agent's suspension has canceled the request. */
 export class ApprovalDenied extends ApprovalError {}
 
-/** Nobody decided in time. Nothing is approved by time-out. */
+/** No decision in time. Nothing is approved by time-out. */
 export class ApprovalExpired extends ApprovalError {}
 
 /** This program called `cancel`. */

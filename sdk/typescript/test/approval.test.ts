@@ -287,7 +287,7 @@ describe('handlePing', () => {
     assert.equal(await token, 'token-2');
   });
 
-  it('401 and 400: another token, no token, another request, no JSON; and nobody is woken', async (t) => {
+  it('401 and 400: another token, no token, another request, no JSON; and nothing is woken', async (t) => {
     const { client, countOf } = await sleeping(t, [pending]);
     const ping = { auth_req_id: 'request-1' };
     for (const token of ['ping-2', 'ping-', 'ping-11', 'PING-1'])

@@ -95,7 +95,7 @@ describe('where two people must approve', () => {
     await setPolicy({});
   });
 
-  it('a rule that was lifted holds nobody up', async () => {
+  it('a rule that was lifted holds no person up', async () => {
     const [one, two] = [await member(), await member()];
     const { fields } = await forTwo([one, two]);
     const { approvalId } = await request(await asker(), fields);
@@ -183,7 +183,7 @@ it('invalid_binding_message for one that shows nothing', async () => {
     );
 });
 
-it('an agent is told when somebody else cancels its request, not when it does so itself', async () => {
+it('an agent is told when another person cancels its request, not when it does so itself', async () => {
   const [client, { personId }] = [
     await asker({ notificationUri: 'https://receiver.test/ping' }),
     await member(),

@@ -2,8 +2,9 @@
 
 import { scopeDescriptions } from '../../contract/scopes.ts';
 import { fail } from '../../kernel/fail.ts';
+import type { StoredAddressedApproval } from './deciders-store.ts';
 import type { AddressedApproval, Approval } from './schema.ts';
-import type { ApprovalTerms, StoredAddressedApproval, StoredApproval } from './store.ts';
+import type { ApprovalTerms, StoredApproval } from './store.ts';
 
 export const ownApiName = 'Countersign';
 

@@ -20,9 +20,10 @@ import {
   readBackchannelRequest,
   unknownResource,
 } from './backchannel-request.ts';
+import { findApprovers, findByLoginHint } from './deciders-store.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { BackchannelAnswer, BackchannelRequest } from './schema.ts';
-import { countOpen, findApprovers, findByLoginHint, insertApproval, type NewApproval } from './store.ts';
+import { countOpen, insertApproval, type NewApproval } from './store.ts';
 
 interface BackchannelHttpRequest {
   readonly form: BackchannelRequest;

@@ -112,7 +112,7 @@ describe('between the request and the decision', () => {
     assert.equal((await poll(client, authReqId)).json.scope, 'orders:read');
   });
 
-  it('a person who is suspended: 401, and nobody else can decide', async () => {
+  it('a person who is suspended: 401, and no other person can decide', async () => {
     const { person, approvalId, client, authReqId } = await waiting();
     await suspend(person.personId);
     assert.equal((await decide(person.browser, approvalId)).status, 401);

@@ -9,20 +9,10 @@ import { type FieldProblem, validationError } from '../../kernel/http/input/vali
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { addressedApprovalOf, eventSubject, requirePending } from './approval.ts';
 import { findApprovalPolicy } from './approval-policy-slice.ts';
+import { findAddressed, findDeciders, isOwnAgent, isSamePerson, listAddressed } from './deciders-store.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { AddressedApproval, ApprovalDecision, OwnApprovalQuery } from './schema.ts';
-import {
-  findAddressed,
-  findDeciders,
-  isOwnAgent,
-  isSamePerson,
-  listAddressed,
-  lockApproval,
-  type StoredApproval,
-  type Support,
-  updateOutcome,
-  updateSupport,
-} from './store.ts';
+import { lockApproval, type StoredApproval, type Support, updateOutcome, updateSupport } from './store.ts';
 
 const mayNotLend = 'You may not lend these scopes of this API.';
 

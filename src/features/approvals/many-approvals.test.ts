@@ -67,7 +67,7 @@ describe('1,000 requests that wait', () => {
     );
   });
 
-  it('requests of approvers are listed for each approver, and for nobody else', async () => {
+  it('requests of approvers are listed for each approver, and for no other person', async () => {
     const [one, two, stranger] = [await member(), await member(), await member()];
     await operate('PATCH', `/resources/${api.resourceId}`, { approvers: [one.personId, two.personId] });
     await insert(null);

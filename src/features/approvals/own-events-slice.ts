@@ -4,9 +4,9 @@ import type { EventType } from '../../contract/events.ts';
 import Type from '../../contract/json-schema.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type RouteEntry, rootRoute, session } from '../../kernel/http/route.ts';
+import { findAddressed } from './deciders-store.ts';
 import type { ApprovalDeps } from './feature.ts';
 import type { ApprovalStatus } from './schema.ts';
-import { findAddressed } from './store.ts';
 
 const statusAfter = {
   'approval.requested': 'pending',

@@ -271,7 +271,7 @@ describe('authorization_details at /token', () => {
     assertInvalid(await refresh(client, String(plain.refresh_token), asked), /^\/0 is none of the details/);
   });
 
-  it('400 for client_credentials: nobody approved anything', async () => {
+  it('400 for client_credentials: no person approved anything', async () => {
     const { credentials } = await confidential();
     const form = { grant_type: 'client_credentials', ...credentials };
     assertInvalid(await t.askToken({ ...form, authorization_details: json(payment) }), /approved/);

@@ -86,7 +86,7 @@ const outcomes: Readonly<
   pending: { color: 'yellow', icon: 'clock', title: 'Waiting for a decision' },
   approved: { color: 'green', icon: 'check', title: 'Approved' },
   denied: { color: 'red', icon: 'close', title: 'Denied' },
-  expired: { color: 'gray', icon: 'clock', title: 'Lapsed: nobody decided in time' },
+  expired: { color: 'gray', icon: 'clock', title: 'Lapsed: no decision in time' },
   canceled: { color: 'gray', icon: 'close', title: 'Canceled before a decision' },
 };
 
@@ -105,7 +105,7 @@ function Outcome({ approval }: { readonly approval: Approval }) {
         <div>
           Two different people must approve this.{' '}
           {approvals.length === 0
-            ? 'Nobody has yet.'
+            ? 'No person has yet.'
             : approvals.map(({ personId, at }) => (
                 <span key={personId}>
                   <PartyName type="person" id={personId} link={false} /> did <RelativeTime time={at} />.{' '}

@@ -24,7 +24,7 @@ export const CancelApproval = ({ approval, onClose }: CancelApprovalProps) => (
     {approval && (
       <>
         <ApprovalSentence approval={approval} agent={<AgentName agentId={approval.agentId} link={false} />} />{' '}
-        Nobody can approve it any more, and the agent learns that it was refused.
+        No person can approve it any more, and the agent learns that it was refused.
       </>
     )}
   </ConfirmDialog>

@@ -140,7 +140,7 @@ export function DecisionForm({ approval }: { readonly approval: OwnApproval }) {
           <ApprovalSentence approval={approval} agent={agent} />
           <div>
             The agent learns that it was denied.
-            {approval.requestedFor === 'approvers' && ' Nobody else can approve this request afterwards.'}
+            {approval.requestedFor === 'approvers' && ' No other person can approve this request afterwards.'}
           </div>
         </Stack>
       </ConfirmModal>

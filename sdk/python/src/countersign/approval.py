@@ -133,7 +133,7 @@ class PendingApproval:
         else:
             raise error
         if self._now() >= self._lapses_at:
-            if not is_pending:  # somebody may have approved
+            if not is_pending:  # a person may have approved
                 raise error
             self._refuse("expired_token", error)
             return
@@ -166,7 +166,7 @@ class PendingApproval:
             message = "the request was denied or canceled"
             problem = ApprovalDenied(code, self.approval_id, message)
         elif code == "expired_token":
-            message = "nobody decided in time: ask again"
+            message = "no decision in time: ask again"
             problem = ApprovalExpired(code, self.approval_id, message)
         else:
             problem = ApprovalError(code, self.approval_id, str(cause))
@@ -223,10 +223,10 @@ class Approval(PendingApproval):
     def wait(
         self, *, timeout: float | None = None, on_pending: Callable[[], object] | None = None
     ) -> str:
-        """The access token, once somebody has approved.
+        """The access token, once a person has approved.
 
         Raises ApprovalDenied, ApprovalExpired or ApprovalCanceled, and TimeoutError after `timeout`
-        seconds. `on_pending` is called after each answer that nobody has decided yet.
+        seconds. `on_pending` is called after each answer that there is no decision yet.
         """
         until = None if timeout is None else self._now() + timeout
         while not self._is_settled:
@@ -278,7 +278,7 @@ class Approval(PendingApproval):
         if until is not None:
             left = until - self._now()
             if left <= 0 < seconds:
-                raise TimeoutError("nobody has decided yet")
+                raise TimeoutError("no decision yet")
             seconds = min(seconds, left)
         if seconds <= 0:
             return

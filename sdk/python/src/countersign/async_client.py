@@ -215,7 +215,7 @@ class AsyncClient(ClientBase):
         access_expires_in: int | None = None,
         notification_token: str | None = None,
     ) -> AsyncApproval:
-        """Asks a person for access. `wait` of the result gives the token once somebody approves.
+        """Asks a person for access. `wait` of the result gives the token once a person approves.
 
         `login_hint` is the id of a person, their verified e-mail address, or "approvers". `details`
         are what exactly the agent wants to do, of types that the resource describes. The request

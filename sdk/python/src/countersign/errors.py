@@ -62,7 +62,7 @@ class ApprovalDenied(ApprovalError):
 
 
 class ApprovalExpired(ApprovalError):
-    """Nobody decided in time. Nothing is approved by time-out."""
+    """No decision in time. Nothing is approved by time-out."""
 
 
 class ApprovalCanceled(ApprovalError):

@@ -71,7 +71,7 @@ function registerRequest(group: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Needs the credentials of an agent. With --wait: exit code 4 when the request is denied or canceled, 1 when nobody decides in time. Ctrl-C leaves it open: \`countersign approvals cancel\` takes it back.
+Needs the credentials of an agent. With --wait: exit code 4 when the request is denied or canceled, 1 without a decision in time. Ctrl-C leaves it open: \`countersign approvals cancel\` takes it back.
 
 Example:
   countersign approvals request --resource https://orders.example.com --scope orders:refund --login-hint approvers --message 'Refund order 7' --details '[{"type":"refund","order":"7","amount":120}]' --wait`,

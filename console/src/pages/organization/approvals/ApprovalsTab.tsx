@@ -70,7 +70,7 @@ function PolicyFacts({ policy }: { readonly policy: Policy }) {
         'Longest access': `${durationText(longest)} (${longest.toLocaleString('en')} seconds)`,
         'Own agents': selfApproval
           ? 'People may approve requests of agents that they registered or own.'
-          : 'Nobody approves requests of an agent that they registered or own.',
+          : 'People do not approve requests of an agent that they registered or own.',
         'Two people for':
           requireTwo.length === 0 ? (
             'no API'
