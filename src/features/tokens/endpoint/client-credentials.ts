@@ -14,7 +14,7 @@ export const clientCredentials = (issuer: string): BatchedGrant => ({
   transaction: 'shared',
   authorize({ client, form, audience = issuer }) {
     if (form.authorization_details)
-      failToken('invalid_authorization_details', 'details need the approval of a person: a token of its own has none');
+      failToken('invalid_authorization_details', 'no details were approved for a token of its own');
     const named = (form.scope ?? '').split(' ').filter(Boolean);
     if (audience === issuer) requireOwnScopes(named, client.scopes);
     return named.length === 0 ? { scopes: 'all', audience } : { scopes: named, exact: true, audience };
