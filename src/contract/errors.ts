@@ -70,6 +70,11 @@ const specErrors = {
 } as const satisfies Record<string, ErrorDefinition>;
 
 const addedErrors = {
+  SIGNAL_STREAM_NOT_FOUND: { status: 404, message: 'There is no signal stream with this id.' },
+  SIGNAL_STREAM_LIMIT_EXCEEDED: {
+    status: 403,
+    message: 'The organization has the most signal streams it can have.',
+  },
   PARTNER_ALREADY_EXISTS: { status: 409, message: 'A federation partner with this issuer exists already.' },
   TRUST_POLICY_NOT_FOUND: { status: 404, message: 'There is no trust policy with this id.' },
   TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
@@ -176,7 +181,7 @@ export type ErrorCode = keyof typeof specErrors | keyof typeof addedErrors | key
 
 /**
  * `error` values at the token endpoints. The first three are the spec's, for client_credentials;
- * the others are those of RFC 6749, RFC 8693, RFC 9396 and CIBA for the grants we add.
+ * the others are those of RFC 6749, RFC 8693, RFC 9396, RFC 9449 and CIBA for the grants we add.
  */
 export const tokenErrors = {
   unsupported_grant_type: 400,
@@ -193,6 +198,8 @@ export const tokenErrors = {
   expired_token: 400,
   unknown_user_id: 400,
   invalid_binding_message: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
 } as const;
 
 export type TokenErrorCode = keyof typeof tokenErrors;

@@ -108,6 +108,9 @@ export const auditOnlyEvents = [
   'webhook.replayed',
   'encryption_key.rotation_started',
   'encryption_key.rotation_ended',
+  'signal_stream.created',
+  'signal_stream.updated',
+  'signal_stream.deleted',
 ] as const;
 
 /** They record a creation whose route reads `Idempotency-Key`. */

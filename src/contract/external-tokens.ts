@@ -7,6 +7,7 @@ export const externalTokenReasons = {
   malformed:
     'The text is not a signed JWT with an object of claims, or a registered claim is of the wrong type.',
   type_not_allowed: 'The token is another kind of JWT (`typ` is neither JWT nor at+jwt).',
+  too_many_actors: 'More than ten `act` claims are nested in the token.',
   algorithm_not_allowed:
     'The algorithm is not RS, PS or ES 256 to 512, or EdDSA; never `none` or a symmetric one.',
   critical_header: 'The header requires an extension (`crit`) that is not supported.',

@@ -46,8 +46,13 @@ export const limits = {
   refusalsPerMinute: 60,
   /** Webhook events of each kind of refusal, per organization and minute. */
   refusalEventsPerMinute: 60,
+  /** Per agent, and per address for tokens that are refused. They are the requests of a whole API, not of one client of ours. */
+  forwardAuthPerMinute: 6_000,
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
+  /** DPoP: how far the `iat` of a proof may be from now, and how long a nonce is accepted. */
+  proofSeconds: 300,
+  proofNonceSeconds: 300,
   console: {
     /** A session ends after this time without a request. */
     idleSeconds: 1_800,
@@ -173,6 +178,34 @@ export const limits = {
   eventStreams: { perAgent: 5, perOrganization: 50, perProcess: 1_000, retryAfterSeconds: 10 },
   /** Open streams of people in the console, counted in each process. */
   personalStreams: { perSession: 5, perOrganization: 200, perProcess: 1_000 },
+  /** Signal streams (SSF). */
+  signals: {
+    maxStreams: 50,
+    /**
+     * A signal is put into new streams for this long: twice as long as a token can live, so that a fresh stream has everything that can
+     * still matter.
+     */
+    keptSeconds: 7_200,
+    /**
+     * Verifiers count tokens from up to this long after an end as earlier ones, and new tokens have later times. The SDKs have the same number:
+     * with a smaller one, ended tokens would count.
+     */
+    issueToleranceMs: 2_000,
+    /** A signal waits for its receiver for this long. */
+    undeliveredSeconds: 604_800,
+    inactivitySeconds: { min: 60, default: 172_800, max: 604_800 },
+    /** Of a poll that finds nothing. */
+    pollSeconds: 25,
+    /** Open polls, counted in each process. */
+    openPolls: { perOrganization: 200, perProcess: 2_000, retryAfterSeconds: 2 },
+    /** Per agent, in a window of their own: each replica of an API polls. */
+    pollsPerMinute: 1_200,
+    maxEvents: { default: 100, max: 500 },
+    maxAcknowledged: 1_000,
+    maxExcludedSubjects: 500,
+    verificationsPerMinute: 30,
+    push: { timeoutMs: 10_000, maxResponseBytes: 4_096 },
+  },
   /** Requests that may wait on one connection; with more, the connection is closed. */
   pipelinedRequests: 32,
   /** Higher page numbers are refused: `offset` must stay an integer in SQL. */

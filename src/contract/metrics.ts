@@ -71,6 +71,27 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_signals_written_total: {
+    type: 'counter',
+    help: 'Signals written, by the last part of the event type. One for each organization that learns of an end.',
+    labels: ['event_type'],
+  },
+  service_signals_delivered_total: {
+    type: 'counter',
+    help: 'Signals that receivers acknowledged, by `method` `poll` or `push`.',
+    labels: ['method'],
+  },
+  service_signal_push_failures_total: {
+    type: 'counter',
+    help: 'Signals that a push receiver did not accept; they are sent again.',
+    labels: [],
+  },
+  service_signal_oldest_undelivered_seconds: {
+    type: 'gauge',
+    help: 'For how long the oldest signal has waited, among push streams without failures and streams that were polled within a minute; 0 when none waits.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
   service_tenant_api_calls_total: {
     type: 'counter',
     help: 'API calls by organization.',

@@ -10,6 +10,7 @@ export const tags: Readonly<Record<string, string>> = {
   Organizations: 'Tenants, their limits and their members.',
   Audit: 'The audit log of the organization, and proof that it is complete.',
   Events: 'Changes in the organization, as they happen.',
+  Signals: 'Tell APIs at once which tokens have ended (Shared Signals Framework).',
   Webhooks: 'Signed notifications of events to your own server.',
   Overview: 'The state of an organization at a glance.',
   Usage: 'How much of the plan an organization has used.',
