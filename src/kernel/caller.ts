@@ -69,6 +69,8 @@ export interface Caller extends Origin {
   readonly credentialId?: string | undefined;
   /** The key that signed the client's assertion (RFC 7638 thumbprint), for a token that was issued for one. */
   readonly keyId?: string | undefined;
+  /** The key that the token is bound to (RFC 7638 thumbprint); the request has proved its possession. */
+  readonly keyThumbprint?: string | undefined;
   /** The session of the console. */
   readonly sessionId?: string | undefined;
   /**

@@ -46,7 +46,8 @@ export function readKeySet(body: Buffer): ExternalKey[] {
 function readKey(jwk: unknown): ExternalKey | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   const { kty, crv, kid, alg, use, key_ops, n, e, x, y } = jwk as Readonly<Record<string, unknown>>;
-  if (use !== undefined && use !== 'sig') return undefined;
+  // SPIFFE bundles name the kind of SVID that the key signs.
+  if (use !== undefined && use !== 'sig' && use !== 'jwt-svid') return undefined;
   if (Array.isArray(key_ops) && !key_ops.includes('verify')) return undefined;
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > maxKeyIdLength)) return undefined;
   if (alg !== undefined && !isAllowedAlgorithm(alg)) return undefined;

@@ -5,6 +5,7 @@ import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { readJson } from '../../kernel/http/input/body.ts';
 import type {
+  ExternalTokenKind,
   ExternalTokenRefusal,
   ExternalTokens,
   UnverifiedToken,
@@ -18,7 +19,15 @@ const maxLength = 16 * 1024;
 /** For `nbf` and `iat`; `exp` has no tolerance. */
 const clockSkewMs = 60_000;
 /** Logout tokens and security events are signed with the same keys, but are not access tokens. */
-const allowedTypes: ReadonlySet<string> = new Set(['jwt', 'jose', 'at+jwt']);
+const allowedTypes: Readonly<
+  Record<ExternalTokenKind, { readonly names: ReadonlySet<string>; readonly required: boolean }>
+> = {
+  token: { names: new Set(['jwt', 'jose', 'at+jwt']), required: false },
+  svid: { names: new Set(['jwt', 'jose']), required: false },
+  'id-jag': { names: new Set(['oauth-id-jag+jwt']), required: true },
+};
+/** Nested actors (RFC 8693 §4.1). A token with more is refused, because a part of its history would say something else. */
+const maxActors = 10;
 /** The end of the year 9999, the last one in ISO 8601 times of four digits. */
 const lastSecond = 253_402_300_799;
 
@@ -26,7 +35,9 @@ const refused = (reason: ExternalTokenReason): ExternalTokenRefusal => ({ reason
 
 export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clock: Clock }): ExternalTokens {
   return {
-    read(token) {
+    isIdJag: (token) => isOfType(readPart(token.split('.')[0])?.typ, 'id-jag'),
+
+    read(token, kind = 'token') {
       if (token.length > maxLength) return refused('too_large');
       const parts = token.split('.');
       const header = parts.length === 3 ? readPart(parts[0]) : undefined;
@@ -34,19 +45,21 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
       const { alg, kid, typ, crit } = header;
       if (crit !== undefined) return refused('critical_header');
       if (!isAllowedAlgorithm(alg)) return refused('algorithm_not_allowed');
-      if (typ !== undefined && !isTokenType(typ)) return refused('type_not_allowed');
+      if (!isOfType(typ, kind)) return refused('type_not_allowed');
       if (kid !== undefined && typeof kid !== 'string') return refused('malformed');
       const claims = readPart(parts[1]);
+      if (actorsIn(claims ?? readDeep(parts[1])) > maxActors) return refused('too_many_actors');
       // jose decodes the signature and ignores invalid characters, so they are checked here.
       if (!claims || !areValidClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
-      const { iss } = claims;
-      if (iss === undefined) return refused('missing_claim');
+      const { iss = '' } = claims;
+      if (iss === '' && kind !== 'svid') return refused('missing_claim');
       const fingerprint = createHash('sha256').update(`${parts[0]}.${parts[1]}`).digest('base64url');
       return { token, issuer: String(iss), claims, algorithm: alg, keyId: kid, fingerprint };
     },
 
     async verify(unverified, source) {
-      if (unverified.issuer !== source.issuer) return refused('unknown_issuer');
+      // A JWT-SVID without one: the keys of the source say which trust domain has signed it.
+      if (unverified.issuer !== '' && unverified.issuer !== source.issuer) return refused('unknown_issuer');
       const key = await keySets.find(source, unverified);
       if (typeof key === 'string') return refused(key);
       try {
@@ -72,8 +85,27 @@ function readPart(text: string | undefined): Claims | undefined {
   }
 }
 
-const isTokenType = (typ: unknown): boolean =>
-  typeof typ === 'string' && allowedTypes.has(typ.toLowerCase().replace(/^application\//, ''));
+function isOfType(typ: unknown, kind: ExternalTokenKind): boolean {
+  const { names, required } = allowedTypes[kind];
+  if (typ === undefined) return !required;
+  return typeof typ === 'string' && names.has(typ.toLowerCase().replace(/^application\//, ''));
+}
+
+/** Nested too deeply for `readPart`: only for counting. */
+function readDeep(text: string | undefined): unknown {
+  try {
+    return JSON.parse(Buffer.from(text ?? '', 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function actorsIn(claims: unknown): number {
+  let count = -1;
+  for (let level = claims; typeof level === 'object' && level !== null; count += 1)
+    level = (level as { act?: unknown }).act;
+  return count;
+}
 
 const isTime = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= lastSecond;
 

@@ -136,6 +136,15 @@ export const describePublicKey = async (key: KeyObject): Promise<PublicKey> => (
 /** Five minutes, and 30 s of clock skew. */
 const maxAssertionSeconds = 300 + 30;
 
+/** Those of rfc7523bis, and without an own type those of RFC 7519. */
+const assertionTypes: ReadonlySet<unknown> = new Set([undefined, 'client-authentication+jwt', 'jwt', 'jose']);
+
+/** One audience only: another server that an assertion also named could present it here. */
+const isOnlyAudience = (aud: string | string[] | undefined, audiences: readonly string[]): boolean => {
+  const [only, ...others] = [aud].flat();
+  return only !== undefined && others.length === 0 && audiences.includes(only);
+};
+
 export const createAssertions = (clock: Clock): Assertions => ({
   unverifiedClient(assertion) {
     try {
@@ -150,14 +159,16 @@ export const createAssertions = (clock: Clock): Assertions => ({
     const now = clock.now();
     try {
       const local = createLocalJWKSet({ keys: keys as unknown as JWK[] });
-      const { payload, key } = await jwtVerify(assertion, local, {
+      const { payload, protectedHeader, key } = await jwtVerify(assertion, local, {
         algorithms: [...assertionAlgorithms],
         issuer: client,
         subject: client,
-        audience: [...audiences],
         requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
         currentDate: new Date(now),
       });
+      if (!isOnlyAudience(payload.aud, audiences)) return undefined;
+      if (!assertionTypes.has(protectedHeader.typ?.toLowerCase().replace(/^application\//, '')))
+        return undefined;
       const { jti, exp = 0 } = payload;
       if (typeof jti !== 'string' || jti === '' || jti.length > 256) return undefined;
       // PostgreSQL cannot store these unchanged, so replays could not be detected.
@@ -216,12 +227,13 @@ export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: s
   return { ...key, kid: key.kid ?? (await calculateJwkThumbprint(key)) };
 }
 
+export const importPublicKey = (key: JWK): KeyObject =>
+  createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' });
+
 /** Normalizes the key: trailing characters of the base64url and leading zeros are lost, which shows a non-canonical spelling. */
 function reExport(key: JWK): JWK {
   try {
-    return createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).export({
-      format: 'jwk',
-    }) as JWK;
+    return importPublicKey(key).export({ format: 'jwk' }) as JWK;
   } catch {
     throw new Error('is not a readable public key');
   }

@@ -55,7 +55,7 @@ function deriveSealKey(privateKey: KeyObject): Buffer {
 }
 
 /** An EC key has several DER encodings (SEC 1, with or without its public half), so its secret number is used instead. */
-const secretOf = (privateKey: KeyObject): Buffer =>
+export const secretOf = (privateKey: KeyObject): Buffer =>
   privateKey.asymmetricKeyType === 'rsa'
     ? privateKey.export({ type: 'pkcs8', format: 'der' })
     : Buffer.from(String(privateKey.export({ format: 'jwk' }).d), 'base64url');

@@ -52,6 +52,39 @@ describe('the database port', () => {
     await sleep(50);
     assert.equal(notified, 3);
   });
+  it('listens to all channels on one connection, as long as one is wanted', async () => {
+    const { url, db } = await open();
+    const backends = async () =>
+      (
+        await execute(
+          url,
+          "select from pg_stat_activity where application_name = 'countersign-listen' and datname = current_database()",
+        )
+      ).length;
+    const counts = { one: 0, other: 0, late: 0 };
+    const listen = (name: keyof typeof counts) =>
+      db.listen(name, () => {
+        counts[name] += 1;
+      });
+    const stops = [listen('one'), listen('other')];
+    const untilCalled = async (name: keyof typeof counts, count: number) => {
+      while (counts[name] < count) await sleep(5);
+    };
+    await Promise.all([untilCalled('one', 1), untilCalled('other', 1)]);
+    stops.push(listen('late'));
+    await untilCalled('late', 1);
+    await execute(url, `notify "late"`);
+    await untilCalled('late', 2);
+    assert.deepEqual([counts.one, counts.other], [1, 1], 'of their own channels only');
+    assert.equal(await backends(), 1);
+    const [stopFirst, ...stopOthers] = stops;
+    await stopFirst?.();
+    await execute(url, `select pg_notify('one', ''), pg_notify('other', '')`);
+    await untilCalled('other', 2);
+    assert.equal(counts.one, 1);
+    await Promise.all(stopOthers.map((stop) => stop()));
+    while ((await backends()) > 0) await sleep(5);
+  });
   it('observes each query under its name, and the pool gauges', async () => {
     const { db, metrics } = await open();
     await db.run('test.named', sql`select 1`);

@@ -11,7 +11,7 @@ import { Overloaded } from '../../kernel/overloaded.ts';
 import { connectTimeoutOf, onUnreplicatedCommit, shortTimeoutOf, unreplicated } from './client.ts';
 import { errorKinds, isOutage, kindOf, maySignalFailover } from './errors.ts';
 import { createHosts } from './hosts.ts';
-import { listenTo } from './listen.ts';
+import { createListener } from './listen.ts';
 import { createPing, pingTimeoutMs, readOnly } from './ping.ts';
 import { createPools } from './pools.ts';
 
@@ -58,6 +58,7 @@ export function createPostgres(options: PostgresOptions): Db {
   const connectTimeout = connectTimeoutOf(url);
   const isPooled = pooler === 'transaction';
   const hosts = createHosts(url, log);
+  let listener: ReturnType<typeof createListener> | undefined;
   const serverTimeouts = {
     statement_timeout: noStatementTimeout ? 0 : statementTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
@@ -291,8 +292,11 @@ export function createPostgres(options: PostgresOptions): Db {
         log.info({ channel }, 'no notifications through the pooler without DATABASE_DIRECT_URL; polling');
         return async () => {};
       }
-      const sessionHosts = directUrl === undefined ? hosts : createHosts(directUrl, log);
-      return listenTo({ hosts: sessionHosts, channel, onNotification, log });
+      listener ??= createListener({
+        hosts: directUrl === undefined ? hosts : createHosts(directUrl, log),
+        log,
+      });
+      return listener(channel, onNotification);
     },
     close: pools.close,
   };

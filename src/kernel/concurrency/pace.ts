@@ -9,6 +9,10 @@ export const nextTurn = (): Promise<void> => setImmediate();
 
 export const rest = (milliseconds: number): Promise<void> => sleep(milliseconds);
 
+/** Ends early when the signal aborts. */
+export const restUntil = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  sleep(milliseconds, undefined, { signal }).catch(() => {});
+
 export interface ServedRequests {
   /** Requests that this process has received. */
   count: number;

@@ -187,6 +187,11 @@ export const variables = {
     description:
       'whether an organization must prove that it controls the host of a resource: `open`, any organization can register any identifier, or `verified`, no token is issued for a resource before its proof. Resources that exist stay verified',
   }),
+  dpopRequireNonce: defaulted(flag, false, {
+    env: 'DPOP_REQUIRE_NONCE',
+    description:
+      'whether a DPoP proof must have a nonce of this server. A client without one gets it by the header DPoP-Nonce, and repeats its request',
+  }),
   policiesDir: optional(policyFolder, 'the built-in policies', {
     env: 'POLICIES_DIR',
     description:

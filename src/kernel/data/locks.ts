@@ -24,6 +24,7 @@ const kinds = {
   resource: 5,
   agentEmail: 6,
   approvalsOfOrganization: 7,
+  signalsOfOrganization: 8,
 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */

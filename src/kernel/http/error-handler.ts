@@ -6,6 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { Overloaded, type OverloadedQueue } from '../overloaded.ts';
 import { formatError } from './error-format.ts';
 import type { Guard } from './guard.ts';
+import { isCountedByHandler } from './route.ts';
 
 type ErrorHandler = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
@@ -39,7 +40,7 @@ export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): E
   };
 
   /**
-   * Routes with `limit: 'afterVerification'` count a client once it is verified. A request that failed before that counts against
+   * Some routes count a client once it is verified. A request that failed before that counts against
    * its address; if the address is over its limit, the error becomes RATE_LIMIT_EXCEEDED.
    */
   const countUnverified = async (
@@ -47,9 +48,9 @@ export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): E
     { requestContext, routeOptions }: FastifyRequest,
     reply: FastifyReply,
   ) => {
-    const isCounted = routeOptions?.config?.entry?.limit !== 'afterVerification' || requestContext?.counted;
-    if (!requestContext || isCounted) return thrown;
-    return guard.countAgainst(reply, requestContext, undefined).then(
+    const entry = routeOptions?.config?.entry;
+    if (!requestContext || requestContext.counted || !isCountedByHandler(entry)) return thrown;
+    return guard.countAgainst(reply, requestContext, undefined, null, entry).then(
       () => thrown,
       (refusal) => refusal,
     );

@@ -80,7 +80,7 @@ const absent: [string, string | undefined][] = [
   ['a tab', `Bearer\t${real}`],
   ['the token alone', real],
   ['Basic', `Basic ${Buffer.from(`${t.operator.clientId}:${t.operator.clientSecret}`).toString('base64')}`],
-  ['DPoP', `DPoP ${real}`],
+  ['another scheme', `MAC ${real}`],
 ];
 
 const tokens: [string, string][] = [

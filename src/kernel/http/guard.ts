@@ -27,6 +27,13 @@ import {
   type RequestContext,
   type TokenRefusal,
 } from './access/identity.ts';
+import {
+  createCheckPossession,
+  type PossessionDeps,
+  type PossessionRefusal,
+  type PresentedToken,
+  presentedToken,
+} from './access/possession.ts';
 import { createRateLimiter, type RateLimiter } from './access/rate-limiter.ts';
 import {
   createAuthorizeSession,
@@ -52,6 +59,7 @@ export interface GuardDeps extends AuthorizeCallerDeps, SessionDeps {
     authorization: string | undefined,
     count: CountAgainst,
   ): Promise<Identity | TokenRefusal | undefined>;
+  readonly possession: PossessionDeps;
   readonly window: RateWindow;
   readonly metrics: Metrics;
 }
@@ -76,9 +84,10 @@ export interface Guard {
 }
 
 export function createGuard(deps: GuardDeps): Guard {
-  const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata } = deps;
+  const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata, possession } = deps;
+  const checkPossession = createCheckPossession(deps);
   const rateLimiter = createRateLimiter(deps);
-  const { countAgainst, countInConsole, countConsoleFile, countForeign } = rateLimiter;
+  const { countAgainst, refuseExceeded, countInConsole, countConsoleFile, countForeign } = rateLimiter;
   const { countInOwnWindow, showWindow, showUnusedWindow } = rateLimiter;
   const authorizeCaller = createAuthorizeCaller(deps, rateLimiter);
   const authorizeSession = createAuthorizeSession(deps, rateLimiter, authorizeCaller);
@@ -101,14 +110,14 @@ export function createGuard(deps: GuardDeps): Guard {
   const requireIdentity = async (
     context: RequestContext,
     entry: RouteEntry | undefined,
-    { hasHeader, token }: { hasHeader: boolean; token: string | undefined },
+    { hasHeader, token, isDpop }: PresentedToken & { hasHeader: boolean },
     identity: Identity | undefined,
   ): Promise<Identity> => {
     if (!identity) {
       const refusal = token === undefined ? undefined : await explain(token);
       if (refusal) await recordTokenRefusal(context, entry, refusal);
       else if (hasHeader) await recordTokenRefusal(context, entry, { ...anonymous, reason: 'malformed' });
-      return refuseUnidentified(token, challengesFor(entry), refusal?.description);
+      return refuseUnidentified(token, challengesFor(entry, isDpop), refusal?.description);
     }
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
@@ -127,6 +136,19 @@ export function createGuard(deps: GuardDeps): Guard {
     return identity;
   };
 
+  /** A token of ours whose sender has not shown that it has the key. It says nothing about the actor. */
+  const refusePossession = async (
+    context: RequestContext,
+    entry: RouteEntry | undefined,
+    token: string | undefined,
+    { agentId, organizationId }: Identity,
+    { error, reason }: PossessionRefusal,
+  ): Promise<never> => {
+    await recordTokenRefusal(context, entry, { agentId, organizationId, reason });
+    const description = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+    return refuseUnidentified(token, challengesFor(entry, true), description, error);
+  };
+
   const requireSecret = async (
     context: RequestContext,
     entry: RouteEntry,
@@ -139,10 +161,11 @@ export function createGuard(deps: GuardDeps): Guard {
     refuseUnidentified(token, challengesFor(entry));
   };
 
-  const challengesFor = (entry: RouteEntry | undefined): Challenges => ({
+  const challengesFor = (entry: RouteEntry | undefined, isDpop = false): Challenges => ({
     metadata: resourceMetadata,
     basic: entry !== undefined && acceptsClientCredentials(entry.access),
     scope: scopeToAskFor(entry?.access),
+    ...(isDpop && { dpop: possession.algorithms }),
   });
 
   const refuseClient = async (
@@ -156,7 +179,7 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 
   const tokenOf = async ({ headers }: FastifyRequest): Promise<Identity | undefined> => {
-    const token = bearerToken(headers.authorization);
+    const { token } = presentedToken(headers.authorization);
     return token === undefined ? undefined : authenticate(token);
   };
 
@@ -181,7 +204,7 @@ export function createGuard(deps: GuardDeps): Guard {
       // A client that is named by an address has no agent without a token of its own (RFC 7009 §2.2: no error for an unknown token).
       const isNamed = fields.client_id || fields.client_assertion;
       if (!known && entry.access.kind === 'clientOrBearer' && isNamed) return;
-      const noToken = { hasHeader: false, token: undefined };
+      const noToken = { hasHeader: false, token: undefined, isDpop: false };
       const identity = await requireIdentity(context, entry, noToken, known);
       await authorizeCaller(request, reply, context, entry, identity);
     },
@@ -197,6 +220,7 @@ export function createGuard(deps: GuardDeps): Guard {
     },
 
     async authorize(request, reply, context, entry) {
+      if (request.headers.dpop !== undefined) reply.header('dpop-nonce', possession.nonce());
       if (entry?.isOverloaded?.()) throw new Overloaded();
       if (entry?.limit === 'none') return showUnusedWindow(reply, context);
       if (entry?.limit === 'static') return showWindow(reply, context);
@@ -207,30 +231,41 @@ export function createGuard(deps: GuardDeps): Guard {
         fail('FORBIDDEN', { message: 'The console answers its own pages and followed links only.' });
       }
       if (entry && acceptsClientCredentials(entry.access) && mayCarryClientCredentials(request)) return;
-      const token = bearerToken(request.headers.authorization);
+      if (entry?.access.kind === 'resourceToken') return;
+      const presented = presentedToken(request.headers.authorization);
+      const { token, isDpop } = presented;
       const known = token === undefined ? undefined : authenticate(token);
-      const authenticated = known instanceof Promise ? await known : known;
+      const found = known instanceof Promise ? await known : known;
+      // Only the 404 handler has no entry; a route cannot be mounted without one.
+      const access: Access = entry?.access ?? { kind: 'open' };
+      const needsProof = (isDpop || found?.keyThumbprint !== undefined) && !hasOwnProof(access);
+      // The limit of the agent also bounds the signatures that are verified for it.
+      if (found && needsProof && countsCaller(entry)) await refuseExceeded(reply, context, found);
+      const proof = found && needsProof ? await checkPossession(request, presented, found) : undefined;
+      // A holder of the token alone does not use up the window of the agent.
+      const authenticated = proof && 'error' in proof ? undefined : found;
 
       if (entry?.limit === 'console') await countInConsole(reply, context, undefined);
       else if (entry?.limit === 'consoleFiles') await countConsoleFile(reply, context);
-      else if (entry?.limit !== 'afterVerification')
+      else if (countsCaller(entry))
         await countAgainst(reply, context, authenticated?.agentId, authenticated?.rateLimitPerMinute);
 
-      // Only the 404 handler has no entry; a route cannot be mounted without one.
-      const access: Access = entry?.access ?? { kind: 'open' };
-      if (entry && access.kind === 'secret') await requireSecret(context, entry, access.secret, token);
-      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
+      if (entry && access.kind === 'secret')
+        await requireSecret(context, entry, access.secret, isDpop ? undefined : token);
+      const refusal = proof && ('error' in proof ? proof : await possession.useProof(proof));
+      if (access.kind === 'open' || hasOwnProof(access)) {
         // On open routes a handler may show more to an authenticated caller.
-        if (access.kind === 'open' && authenticated && isUsable(authenticated))
+        if (access.kind === 'open' && authenticated && !refusal && isUsable(authenticated))
           context.caller = callerOf(authenticated, context);
         return countInOwnWindow(reply, context, entry, authenticated);
       }
+      if (found && refusal) await refusePossession(context, entry, token, found, refusal);
 
       const hasHeader = request.headers.authorization !== undefined;
       const identity =
         authenticated && isUsable(authenticated)
           ? authenticated
-          : await requireIdentity(context, entry, { hasHeader, token }, authenticated);
+          : await requireIdentity(context, entry, { hasHeader, ...presented }, authenticated);
       await authorizeCaller(request, reply, context, entry, identity);
     },
   };
@@ -241,11 +276,12 @@ const twoProofs = {
   description: 'Send one proof: an access token, HTTP Basic, or client credentials in the body.',
 };
 
-function bearerToken(header: string | undefined): string | undefined {
-  const [scheme] = /^Bearer +/i.exec(header ?? '') ?? [];
-  const token = scheme && header?.slice(scheme.length);
-  return !token || token.includes(' ') || token.includes('\t') ? undefined : token;
-}
+/** The guard counts the request against the agent or the address. */
+const countsCaller = (entry: RouteEntry | undefined): boolean =>
+  entry?.limit !== 'console' && entry?.limit !== 'consoleFiles' && entry?.limit !== 'afterVerification';
+
+/** The handler, or a fixed secret, decides instead of an access token. */
+const hasOwnProof = ({ kind }: Access): boolean => kind === 'client' || kind === 'secret';
 
 const constantTimeEqual = (expected: string, given: string): boolean => {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];

@@ -95,7 +95,8 @@ function mount(
 ): void {
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
-  const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope';
+  // A poll waits for long, and would keep the writes of its organization waiting.
+  const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope' && !entry.longLived;
   const { cost } = entry;
   const queueOf = ({ query }: FastifyRequest): FairQueue | undefined => {
     if (isWrite) return writeQueue;
@@ -115,7 +116,7 @@ function mount(
     return queue(caller.organizationId, async () => work(), signal);
   };
   context.route({
-    method: entry.method,
+    method: [entry.method, ...(entry.alsoMethods ?? [])],
     url: entry.path,
     config: { entry },
     ...(entry.accepts === 'form' && { bodyLimit: maxFormBytes }),
@@ -133,9 +134,11 @@ function mount(
           headers: request.headers,
           header: (name, value) => void reply.header(name, value),
           countAgainst(subject) {
-            if (subject === 'address') return guard.countAgainst(reply, requestContext, undefined);
+            if (subject === 'address')
+              return guard.countAgainst(reply, requestContext, undefined, null, entry);
             requestContext.client = subject;
-            return guard.countAgainst(reply, requestContext, subject.clientId, subject.rateLimitPerMinute);
+            const { clientId, rateLimitPerMinute } = subject;
+            return guard.countAgainst(reply, requestContext, clientId, rateLimitPerMinute, entry);
           },
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),

@@ -19,8 +19,8 @@ export interface WindowState {
 export interface RateWindow {
   /** Counts one request against the subject. `perMinute` overrides the limit of the instance. */
   count(subject: string, perMinute?: number): MaybePromise<WindowState>;
-  /** Reads the window without counting. `exceeded` means that the next request would be too many. */
-  peek(subject: string): Promise<WindowState>;
+  /** Reads the window without counting. `exceeded` means that the next request would be too many. `perMinute` as in `count`. */
+  peek(subject: string, perMinute?: number): Promise<WindowState>;
   /** The state before the first request of a window; reads no store. */
   unused(): WindowState;
 }
@@ -65,11 +65,11 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
       const used = withFallback((store) => store.increment(key, { ttlMs: windowMs }));
       return andThen(used, (total) => stateAt(now, limit, total, total > limit));
     },
-    async peek(subject) {
+    async peek(subject, limit = perMinute) {
       const now = clock.now();
       const key = keyAt(now, subject);
       const used = Number((await withFallback((store) => store.get(key))) ?? 0);
-      return stateAt(now, perMinute, used, used >= perMinute);
+      return stateAt(now, limit, used, used >= limit);
     },
     unused: () => stateAt(clock.now(), perMinute, 0, false),
   };

@@ -15,6 +15,8 @@ export type Access =
   | { readonly kind: 'open' }
   /** The request carries its own credentials, which the handler verifies: the token endpoint. */
   | { readonly kind: 'client' }
+  /** An access token for another API, which the handler verifies: forward authentication. */
+  | { readonly kind: 'resourceToken' }
   /** A fixed secret as the Bearer token; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
   /**
@@ -50,6 +52,7 @@ export type Access =
 
 export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
+export const resourceToken = () => ({ kind: 'resourceToken' }) as const;
 export const session = () => ({ kind: 'session' }) as const;
 export const optionalSession = () => ({ kind: 'session', optional: true }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
@@ -87,6 +90,8 @@ export const scopeToAskFor = (access: Access | undefined): Scope | undefined =>
  * `perMinute`: as `caller`. A request that has passed every other step of the guard also counts in a window of this route: one per
  * caller or per organization; per address for anonymous requests. The rate-limit headers describe that window when it refuses,
  * or always with `headers: 'own'`.
+ * `per: 'agent'`: as `afterVerification`, in a window of this path alone, for agents as for addresses. A higher limit of the agent or of
+ * the instance applies here, too.
  */
 export type Limit =
   | 'caller'
@@ -95,7 +100,20 @@ export type Limit =
   | 'consoleFiles'
   | 'static'
   | 'none'
-  | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' };
+  | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' }
+  | OwnWindow;
+
+interface OwnWindow {
+  readonly perMinute: number;
+  readonly per: 'agent';
+}
+
+/** The window in which only the handler counts, if the route has one. */
+export const ownWindowOf = (entry: RouteEntry | undefined): OwnWindow | undefined =>
+  typeof entry?.limit === 'object' && entry.limit.per === 'agent' ? entry.limit : undefined;
+
+export const isCountedByHandler = (entry: RouteEntry | undefined): boolean =>
+  entry?.limit === 'afterVerification' || ownWindowOf(entry) !== undefined;
 
 interface RouteSchema {
   readonly params?: TSchema;
@@ -144,7 +162,7 @@ export interface Input<S extends RouteSchema, A extends Access> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Sets a response header. */
   header(name: string, value: string): void;
-  /** With `limit: 'afterVerification'`. */
+  /** With `limit: 'afterVerification'`, or a limit per agent. */
   readonly countAgainst: CountAgainst;
   /** For `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
@@ -181,6 +199,8 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
   /** A name from contract/tags.ts. */
   readonly tag: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Answered in the same way, and left out of the OpenAPI document: a proxy may ask with the method of its client. */
+  readonly alsoMethods?: readonly ('POST' | 'PUT' | 'PATCH' | 'DELETE')[];
   /** Relative to /api/v1, unless the route is made by `rootRoute`. */
   readonly url: string;
   readonly access: A;
@@ -222,6 +242,8 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
     readonly idField: string;
     readonly secret?: true;
   };
+  /** Headers of the success response by name, with their descriptions for the OpenAPI document. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Content type of the success response when it is not JSON. */
   readonly produces?: string;
   /** Further content types that the handler may set. */

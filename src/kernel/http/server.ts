@@ -198,6 +198,7 @@ async function addCors(server: FastifyInstance, corsOrigin: Config['corsOrigin']
       'X-RateLimit-Reset',
       'X-Request-Id',
       'WWW-Authenticate',
+      'DPoP-Nonce',
       'Retry-After',
       'Content-Disposition',
       'X-Cache',

@@ -11,9 +11,16 @@ export interface KeySource {
   readonly jwksUri: string | null;
 }
 
+/**
+ * `token`: a token of a workload's platform. `svid`: a JWT-SVID, which names its trust domain in `sub` and may leave `iss` out. `id-jag`: an
+ * identity assertion about a person, which its `typ` separates from the others.
+ */
+export type ExternalTokenKind = 'token' | 'svid' | 'id-jag';
+
 /** The unverified content of a token: only for looking up its issuer. */
 export interface UnverifiedToken {
   readonly token: string;
+  /** Empty when the token names none. */
   readonly issuer: string;
   readonly claims: Claims;
   readonly algorithm: string;
@@ -35,7 +42,10 @@ export interface VerifiedToken {
 }
 
 export interface ExternalTokens {
-  read(token: string): UnverifiedToken | ExternalTokenRefusal;
+  /** By default a `token`. */
+  read(token: string, kind?: ExternalTokenKind): UnverifiedToken | ExternalTokenRefusal;
+  /** Whether the header says that it is an identity assertion (ID-JAG). */
+  isIdJag(token: string): boolean;
   verify(token: UnverifiedToken, source: KeySource): Promise<VerifiedToken | ExternalTokenRefusal>;
 }
 

@@ -67,7 +67,7 @@ export interface SignerOptions {
 export interface Assertions {
   /** The unverified subject: only for looking up keys. */
   unverifiedClient(assertion: string): string | undefined;
-  /** Undefined unless one of the keys has signed it, issuer and subject are the client, the audience is us, and it is short-lived. `keyId`: the RFC 7638 thumbprint of that key. */
+  /** Undefined unless one of the keys has signed it, issuer and subject are the client, its only audience is one of these, and it is short-lived. `keyId`: the RFC 7638 thumbprint of that key. */
   verify(
     assertion: string,
     keys: readonly Claims[],

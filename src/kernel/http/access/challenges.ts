@@ -11,6 +11,8 @@ export interface Challenges {
   readonly basic: boolean;
   /** The scope that a client asks for, to get a token for the route. */
   readonly scope?: Scope | undefined;
+  /** For a request that presents its token by the scheme DPoP, or must: the algorithms of proofs. */
+  readonly dpop?: readonly string[] | undefined;
 }
 
 const basicChallenge = 'Basic realm="countersign"';
@@ -18,21 +20,23 @@ const basicChallenge = 'Basic realm="countersign"';
 /** No access token, or one that is not valid. */
 export function refuseUnidentified(
   token: string | undefined,
-  { metadata, basic, scope }: Challenges,
+  { metadata, basic, scope, dpop }: Challenges,
   description?: string,
+  error = 'invalid_token',
 ): never {
   const challenge = [
-    ...(token === undefined ? [] : ['error="invalid_token"']),
+    ...(token === undefined ? [] : [`error="${error}"`]),
     ...(description === undefined ? [] : [`error_description="${headerSafe(description)}"`]),
     ...scopeParameter(scope),
     `resource_metadata="${metadata}"`,
+    ...(dpop ? [`algs="${dpop.join(' ')}"`] : []),
     ...(basic ? [basicChallenge] : []),
   ];
   return fail('UNAUTHORIZED', {
     ...(token !== undefined && {
       message: description ?? 'The access token is expired, revoked or not one of ours.',
     }),
-    headers: { 'www-authenticate': `Bearer ${challenge.join(', ')}` },
+    headers: { 'www-authenticate': `${dpop ? 'DPoP' : 'Bearer'} ${challenge.join(', ')}` },
   });
 }
 
@@ -49,7 +53,7 @@ export function refuseClientCredentials({ metadata, scope }: Challenges, message
 const scopeParameter = (scope: Scope | undefined): string[] => (scope ? [`scope="${scope}"`] : []);
 
 /** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
-const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
+export const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
 
 export function requireScope(
   { scopes, tokenId }: { readonly scopes: ReadonlySet<Scope>; readonly tokenId?: string | undefined },

@@ -26,6 +26,8 @@ export interface Identity {
   readonly credentialId?: string;
   /** The key that signed the client's assertion, for a token that was issued for one. */
   readonly keyId?: string;
+  /** The key that the token is bound to (RFC 7638 thumbprint): each request proves its possession. */
+  readonly keyThumbprint?: string;
   /** The session of the console. */
   readonly sessionId?: string;
   /** The trust policy that admitted the workload; it limits what the token may lend. */
@@ -74,6 +76,7 @@ export const callerOf = (
   tokenExpiresAt: identity.tokenExpiresAt,
   credentialId: identity.credentialId,
   keyId: identity.keyId,
+  keyThumbprint: identity.keyThumbprint,
   sessionId: identity.sessionId,
   trustPolicyId: identity.trustPolicyId,
   delegation: identity.delegation,

@@ -5,17 +5,24 @@ import { fail } from '../../fail.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { networkOf } from '../address.ts';
 import type { RateWindow, WindowState } from '../rate-window.ts';
-import type { RouteEntry } from '../route.ts';
+import { ownWindowOf, type RouteEntry } from '../route.ts';
 import type { Identity, RequestContext } from './identity.ts';
 
 export interface RateLimiter {
-  /** Against the client, or against the address without one. A request counts once. */
+  /** Against the client, or against the address without one; in the window that the route has per agent. A request counts once. */
   countAgainst(
     reply: FastifyReply,
     context: RequestContext,
     clientId: string | undefined,
     /** The client's own limit; without one, the instance's. */
     perMinute?: number | null,
+    entry?: RouteEntry,
+  ): Promise<void>;
+  /** Refuses the request of a client whose window is used up, without counting: before work that costs more than a count. */
+  refuseExceeded(
+    reply: FastifyReply,
+    context: RequestContext,
+    client: Pick<Identity, 'agentId' | 'rateLimitPerMinute'>,
   ): Promise<void>;
   /**
    * In the window of the console: of the person or the agent of the session, or of the address without one. Programs that use up the
@@ -69,13 +76,27 @@ export function createRateLimiter({
   };
 
   return {
-    async countAgainst(reply, context, clientId, perMinute) {
+    async countAgainst(reply, context, clientId, perMinute, entry) {
       // A handler may call this twice: its batch is retried item by item when another item fails.
       if (!context.counted) {
-        const state = window.count(subjectOf(context, clientId), perMinute ?? undefined);
+        const subject = subjectOf(context, clientId);
+        const own = ownWindowOf(entry);
+        const state = own
+          ? window.count(
+              `route:${entry?.path}:${subject}`,
+              Math.max(own.perMinute, window.unused().limit, perMinute ?? 0),
+            )
+          : window.count(subject, perMinute ?? undefined);
         context.counted = state instanceof Promise ? await state : state;
       }
       applyWindow(reply, context.counted, clientId);
+    },
+
+    async refuseExceeded(reply, context, { agentId, rateLimitPerMinute }) {
+      const state = await window.peek(subjectOf(context, agentId), rateLimitPerMinute ?? undefined);
+      if (!state.exceeded) return;
+      context.counted = state;
+      applyWindow(reply, state, agentId);
     },
 
     async countInConsole(reply, context, identity) {
@@ -91,7 +112,7 @@ export function createRateLimiter({
 
     /** The headers describe the window that all routes share, unless this window refuses or the entry says `headers: 'own'`. */
     async countInOwnWindow(reply, context, entry, identity) {
-      if (typeof entry?.limit !== 'object') return;
+      if (typeof entry?.limit !== 'object' || entry.limit.per === 'agent') return;
       const { per, perMinute, headers } = entry.limit;
       const subject =
         identity && per === 'organization'

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fail } from '../../fail.ts';
-import type { RouteEntry } from '../route.ts';
+import { isCountedByHandler, type RouteEntry } from '../route.ts';
 import type { AuthorizeCaller } from './authorize-caller.ts';
 import { callerOf, type Identity, type RequestContext } from './identity.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -72,10 +72,10 @@ export const createAuthorizeSession =
       await countForeign(reply, context);
       fail('FORBIDDEN', { message });
     }
-    const { access, limit } = entry ?? {};
+    const { access } = entry ?? {};
     const identity = await findSession(deps, request, { isUse: true });
-    if (limit !== 'afterVerification') await countInConsole(reply, context, identity);
-    if (access?.kind === 'client' || access?.kind === 'secret') fail('ROUTE_NOT_FOUND');
+    if (!isCountedByHandler(entry)) await countInConsole(reply, context, identity);
+    if (access && ['client', 'secret', 'resourceToken'].includes(access.kind)) fail('ROUTE_NOT_FOUND');
     if (!identity) {
       if (access?.kind !== 'session' || !access.optional)
         refuseWithoutSession(deps.explainNoSession(request.headers.cookie));

@@ -79,7 +79,7 @@ function completeOperation(
         status,
         {
           description: schema.type === 'null' ? 'Done. The answer has no body.' : sentence(description),
-          headers: rateHeaders,
+          headers: { ...rateHeaders, ...headersOf(entry) },
           ...(content && { content: withExample(content, schema, 'response') }),
           ...(Object.keys(links).length > 0 && { links }),
         },
@@ -100,6 +100,14 @@ function completeOperation(
     responses: { ...Object.fromEntries(successes), ...failuresOf(entry) },
   };
 }
+
+const headersOf = ({ responseHeaders = {} }: RouteEntry) =>
+  Object.fromEntries(
+    Object.entries(responseHeaders).map(([name, description]) => [
+      name,
+      { description: sentence(description), schema: { type: 'string' } },
+    ]),
+  );
 
 function withExample(content: Content, schema: Schema, direction: 'request' | 'response'): Content {
   const { value } = exampleOf(schema, direction);

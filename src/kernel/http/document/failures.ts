@@ -8,7 +8,7 @@ const refTo = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${n
 
 /** The entry's own errors, and those that follow from its access and schema. */
 export function errorsOf({ access, schema, quota, idempotent, errors: own = [] }: RouteEntry): ErrorCode[] {
-  const identified = !['open', 'client', 'secret'].includes(access.kind);
+  const identified = !['open', 'client', 'secret', 'resourceToken'].includes(access.kind);
   const codes: ErrorCode[] = [
     ...(schema.params || schema.query || schema.body ? (['VALIDATION_ERROR'] as const) : []),
     ...(identified ? (['UNAUTHORIZED', 'ORG_SUSPENDED'] as const) : []),
@@ -110,6 +110,9 @@ const oauthTexts: Readonly<Record<TokenErrorCode, string>> = {
   expired_token: 'The request has lapsed without a decision.',
   unknown_user_id: 'No person who can decide is meant by `login_hint`.',
   invalid_binding_message: 'The message is too long, or has characters that cannot be shown safely.',
+  invalid_dpop_proof:
+    'The proof in the header DPoP is not valid or was used before, or the agent demands one.',
+  use_dpop_nonce: 'The proof needs the nonce of the header DPoP-Nonce: repeat the request with it.',
 };
 
 const oauthResponse = (name: string, codes: readonly string[], description: string): NamedResponse => ({

@@ -49,6 +49,8 @@ export function securityOf(access: Access): Record<string, string[]>[] {
       return access.secret === undefined ? [] : [{ bearer: [] }];
     case 'client':
       return [{ clientBasic: [] }, {}];
+    case 'resourceToken':
+      return [{ bearer: [] }];
     case 'session':
     case 'open':
       return [];

@@ -29,6 +29,8 @@ function needs({ access }: RouteEntry): string {
         : 'Needs a token, with any scope.';
     case 'client':
       return 'The request carries its own credentials instead of a token.';
+    case 'resourceToken':
+      return 'Needs an access token for the API that the address names.';
     case 'secret':
       return 'Needs the token that the operator has set, if any.';
     case 'session':

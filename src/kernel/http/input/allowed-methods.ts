@@ -13,14 +13,14 @@ const order = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /** `more`: methods that the server answers at every path. */
 export function createAllowedMethods(
-  routes: readonly Pick<RouteEntry, 'method' | 'path'>[],
+  routes: readonly Pick<RouteEntry, 'method' | 'alsoMethods' | 'path'>[],
   more: readonly string[],
 ): AllowedMethods {
   const patterns = new Map<string, Pattern>();
-  for (const { method, path } of routes) {
+  for (const { method, alsoMethods = [], path } of routes) {
     const pattern = patterns.get(path) ?? { segments: segmentsOf(path), methods: new Set(more) };
     patterns.set(path, pattern);
-    pattern.methods.add(method);
+    for (const one of [method, ...alsoMethods]) pattern.methods.add(one);
     // Fastify answers HEAD wherever it answers GET.
     if (method === 'GET') pattern.methods.add('HEAD');
   }

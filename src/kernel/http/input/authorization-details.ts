@@ -3,6 +3,7 @@
  * belong to resources.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { AuthorizationDetail, AuthorizationDetails } from '../../../contract/authorization-details.ts';
 import Type from '../../../contract/json-schema.ts';
 import { limits } from '../../../contract/limits.ts';
@@ -126,4 +127,19 @@ export function readNarrowing(
   return 'details' in read
     ? read.details
     : failToken('invalid_authorization_details', describeProblem(read.problem));
+}
+
+/** RFC 9396 §6: a client may leave out some of them, changes none, and gets none twice. TokenError `invalid_authorization_details`. */
+export function narrowDetails(
+  approved: AuthorizationDetails | null,
+  wanted: AuthorizationDetails | undefined,
+): AuthorizationDetails | null {
+  const left = [...(approved ?? [])];
+  for (const [index, one] of (wanted ?? []).entries()) {
+    const found = left.findIndex((other) => isDeepStrictEqual(one, other));
+    if (found < 0)
+      failToken('invalid_authorization_details', `/${index} is none of the details that were approved`);
+    left.splice(found, 1);
+  }
+  return wanted ?? approved;
 }
