@@ -97,6 +97,7 @@ export async function createApp({
     reports;
   const { tokens, authorization, approvals, delegations, workloads, access, federation, discovery } =
     issuance;
+  const { signalStreams } = issuance;
   const health = createHealth({
     db,
     kv,
@@ -143,6 +144,8 @@ export async function createApp({
     scaffold,
     webhooks,
     deliveries,
+    signalStreams,
+    events.signals,
     eventStream,
     streams ?? {},
     webConsole,
@@ -158,6 +161,7 @@ export async function createApp({
     authenticateSession: webConsole.authenticateSession,
     explainNoSession: webConsole.explainNoSession,
     authenticateClient: tokens.authenticateClient,
+    possession: tokens.possession,
     explain: tokens.explain,
     recordRefusal,
     countCall: tiers.countCall,
@@ -192,6 +196,7 @@ export async function createApp({
     audit,
     billing,
     deliveries,
+    signals: events.signals,
     webConsole,
     authorization,
     encryption,

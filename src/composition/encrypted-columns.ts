@@ -1,6 +1,7 @@
 import { encryptedPings } from '../features/approvals/notifications-store.ts';
 import { encryptedClientSecrets } from '../features/connections/encrypted-secrets-store.ts';
 import { encryptedResponses } from '../features/idempotency/encrypted-responses-store.ts';
+import { encryptedAuthorizationHeaders } from '../features/signals/streams-store.ts';
 import { encryptedSecrets } from '../features/webhooks/subscriptions/encrypted-secrets-store.ts';
 import type { EncryptedColumn } from '../kernel/data/encrypted-column.ts';
 
@@ -10,4 +11,5 @@ export const encryptedColumns: readonly EncryptedColumn[] = [
   encryptedClientSecrets,
   encryptedResponses,
   encryptedPings,
+  encryptedAuthorizationHeaders,
 ];

@@ -12,12 +12,13 @@ import { createIdempotency } from '../features/idempotency/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
 import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
 import { resourceReads } from '../features/resources/feature.ts';
+import { createSignals } from '../features/signals/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
 import { createUsage, shardFrom, type UsageDeps } from '../features/usage/feature.ts';
 import { createDeliveries } from '../features/webhooks/feature.ts';
 import { findPolicyPower } from '../features/workload-identity/feature.ts';
-import { rest } from '../kernel/concurrency/pace.ts';
+import { rest, restUntil } from '../kernel/concurrency/pace.ts';
 import { createVault } from '../kernel/data/vault.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
 import { createInvalidatingCache } from '../kernel/invalidating-cache.ts';
@@ -75,6 +76,20 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
     elapsed: () => performance.now(),
     countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
   });
+  const signals = createSignals({
+    db,
+    clock,
+    ids,
+    log,
+    metrics,
+    signer,
+    outbound,
+    vault,
+    issuer: config.baseUrl,
+    pushEnabled: config.webhooksEnabled,
+    findLending: resourceReads.findLending,
+    pause: restUntil,
+  });
   const provisionedProofs = createProvisionedProofs({ db, clock, findPolicyPower });
   const idempotency = createIdempotency({ db, clock, log, vault });
   const ledger = createLedger({
@@ -91,6 +106,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
       later.sessions,
       later.listings,
       idempotency.listener,
+      signals.listener,
       deliveries.listener,
       statuses.listener,
       invalidateAgents(cache),
@@ -109,6 +125,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
     streams,
     vault,
     deliveries,
+    signals,
     idempotency,
     ledger,
     refusals,

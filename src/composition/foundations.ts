@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from '../adapters/cedar.ts';
+import { createPossession } from '../adapters/keys/dpop.ts';
 import { createExternalTokens } from '../adapters/keys/external-tokens.ts';
 import { createKeySets } from '../adapters/keys/key-sets.ts';
 import { createSigner } from '../adapters/keys/keys.ts';
@@ -140,6 +141,11 @@ export async function openFoundations(options: {
       previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
       issuer: config.baseUrl,
       clock,
+    }),
+    possession: createPossession({
+      clock,
+      privateKey: config.signingKeys.privateKey,
+      requireNonce: config.dpopRequireNonce,
     }),
     externalTokens: createExternalTokens({
       keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),

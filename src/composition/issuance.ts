@@ -8,13 +8,16 @@ import { createApprovalNotifications, createApprovals } from '../features/approv
 import { createAuthorization } from '../features/authorization/feature.ts';
 import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
-import { createFederation } from '../features/federation/feature.ts';
+import { createFederation, findPartnerByIssuer } from '../features/federation/feature.ts';
+import { createIdentityAssertions } from '../features/identity-assertion/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
+import { createSignalStreams } from '../features/signals/feature.ts';
 import { createTokens, type Tokens } from '../features/tokens/feature.ts';
 import {
   backchannelRefusalCodes,
   clientRefusalCodes,
   createWorkloadIdentity,
+  exchangeRefusalCodes,
   findPolicyPower,
   grantRefusalCodes,
   type WorkloadIdentity,
@@ -66,6 +69,7 @@ export function createIssuance(
     organizationStatusOf: organizations.statusOf,
     isAdmin,
     findPolicyPower,
+    findPartner: findPartnerByIssuer,
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
   });
   const authorization = createAuthorization({
@@ -111,12 +115,27 @@ export function createIssuance(
       pause: rest,
     }),
   });
-  const grants = [delegations.grant, ...authorization.grants, approvals.grant];
+  const assertions = createIdentityAssertions({
+    ...shared,
+    externalTokens,
+    clients: registry.clients.access,
+    consents: delegations.consents,
+    people: registry.people,
+    connections: registry.connections,
+    findLendingTarget: resources.findLendingTarget,
+    readAuthorizationDetails: resources.readAuthorizationDetails,
+    findClientAgent: agents.findClientAgent,
+    hasDocument: agents.hasDocument,
+    findAgent: agents.find,
+    lockAgents: agents.lockAll,
+  });
+  const grants = [delegations.grant, ...authorization.grants, approvals.grant, assertions.grant];
   const tokens: Tokens = createTokens({
     ...exchanging,
     ...resources,
     findLenders,
     assertions: createAssertions(clock),
+    possession: base.possession,
     statuses,
     isAdmin,
     grants,
@@ -125,6 +144,7 @@ export function createIssuance(
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
       isExternal: (assertion) => workloads.exchange.isExternal(assertion),
+      exchange: (proof, audience) => workloads.exchange.redeem(proof, audience, exchangeRefusalCodes),
       redeem: (proof, audience) => workloads.exchange.redeem(proof, audience, clientRefusalCodes),
       authenticateWorkload: (proof, issue) =>
         workloads.exchange.authenticateWorkload(proof, grantRefusalCodes, issue),
@@ -146,6 +166,7 @@ export function createIssuance(
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
     lockEligibility: tokens.lockEligibility,
     findEligibility: tokens.findEligibility,
+    provePossession: tokens.possession.prove,
     lockAgent: agents.lock,
     refuseOwnAgent: events.provisionedProofs.refuseOwnAgent,
     refuseImpersonation,
@@ -170,10 +191,29 @@ export function createIssuance(
   const discovery = createDiscovery({
     issuer: config.baseUrl,
     assertionAlgorithms,
+    proofAlgorithms: base.possession.algorithms,
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
-  return { tokens, authorization, approvals, delegations, workloads, access, federation, discovery };
+  const signalStreams = createSignalStreams({
+    ...shared,
+    log,
+    vault: events.vault,
+    polls: events.signals.polls,
+    pushEnabled: config.webhooksEnabled,
+    requirePermission: registry.requirePermission,
+  });
+  return {
+    signalStreams,
+    tokens,
+    authorization,
+    approvals,
+    delegations,
+    workloads,
+    access,
+    federation,
+    discovery,
+  };
 }
 
 export type Issuance = ReturnType<typeof createIssuance>;

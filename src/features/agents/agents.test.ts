@@ -52,6 +52,7 @@ describe('POST /agents', () => {
       publicClient: false,
       clientUri: null,
       notificationUri: null,
+      dpopBoundAccessTokens: false,
       createdAt,
       updatedAt: createdAt,
     });

@@ -27,7 +27,7 @@ export async function storeDocument(
     'agents.storeDocument',
     sql`update agents
         set redirect_uris = ${document.redirectUris}, public_client = ${document.publicClient},
-            public_keys = ${JSON.stringify(keys)}, client_document = ${JSON.stringify(document)}, updated_at = ${updatedAt}
+            dpop_bound_access_tokens = ${document.dpopBoundAccessTokens ?? false}, public_keys = ${JSON.stringify(keys)}, client_document = ${JSON.stringify(document)}, updated_at = ${updatedAt}
         where agent_id = ${agentId}`,
   );
 }

@@ -17,6 +17,8 @@ export interface StoredDocument {
   readonly name: string;
   readonly redirectUris: readonly string[];
   readonly publicClient: boolean;
+  /** Absent in a document that an earlier version has read. */
+  readonly dpopBoundAccessTokens?: boolean;
   readonly keys: readonly StoredKey[];
 }
 
@@ -31,9 +33,16 @@ export interface ClientAgents {
     organizationId: string,
     clientUri: string,
   ): Promise<Pick<Agent, 'agentId' | 'status'> | undefined>;
+  /** Whether the client has an agent with this document. */
+  hasDocument(
+    db: Queryable,
+    organizationId: string,
+    clientUri: string,
+    document: StoredDocument,
+  ): Promise<boolean>;
   /** The caller has locked the organization, and found no agent. */
   registerClient(tx: Tx, actor: Actor, wanted: ClientToRegister, document: StoredDocument): Promise<Agent>;
-  /** Stores a document that differs from the stored one; records a change of redirect URIs, keys or kind. */
+  /** Stores a document that differs from the stored one; records a change of redirect URIs, keys, kind or demanded proofs. */
   updateClient(tx: Tx, actor: Actor, agentId: string, document: StoredDocument): Promise<void>;
 }
 
@@ -44,8 +53,13 @@ export function createClientAgents(
   return {
     findClientAgent,
 
+    async hasDocument(db, organizationId, clientUri, document) {
+      const agent = await findClientAgent(db, organizationId, clientUri);
+      return agent !== undefined && isDeepStrictEqual(await findDocument(db, agent.agentId), document);
+    },
+
     async registerClient(tx, actor, wanted, document) {
-      const { redirectUris, publicClient } = document;
+      const { redirectUris, publicClient, dpopBoundAccessTokens = false } = document;
       const agent = await register(tx, actor, {
         ...wanted,
         agentType: 'custom',
@@ -54,6 +68,7 @@ export function createClientAgents(
         allowedScopes: [],
         redirectUris: [...redirectUris],
         publicClient,
+        dpopBoundAccessTokens,
       });
       await storeDocument(tx, agent.agentId, document, agent.updatedAt);
       return agent;
@@ -67,11 +82,12 @@ export function createClientAgents(
         ...before,
         redirectUris: [...document.redirectUris],
         publicClient: document.publicClient,
+        dpopBoundAccessTokens: document.dpopBoundAccessTokens ?? false,
         updatedAt: isoTime(clock),
       };
       const keys = await findKeys(tx, undefined, agentId);
       const changed = [
-        ...(['redirectUris', 'publicClient'] as const).filter(
+        ...(['redirectUris', 'publicClient', 'dpopBoundAccessTokens'] as const).filter(
           (field) => !isDeepStrictEqual(before[field], after[field]),
         ),
         ...(isDeepStrictEqual(keys, document.keys) ? [] : ['keys']),

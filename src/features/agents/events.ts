@@ -4,6 +4,7 @@ import type { Agent } from './schema.ts';
 export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
   const { allowedScopes, rateLimitPerMinute, redirectUris, publicClient, clientUri, notificationUri } = agent;
+  const { dpopBoundAccessTokens } = agent;
   return {
     organizationId,
     agentId,
@@ -17,6 +18,7 @@ export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) =
       ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
       ...(redirectUris.length > 0 && { redirectUris }),
       ...(publicClient && { publicClient }),
+      ...(dpopBoundAccessTokens && { dpopBoundAccessTokens }),
       ...(clientUri !== null && { clientUri }),
       // The origin only: path and query may be a secret of the receiver.
       ...(notificationUri !== null && { notificationTarget: new URL(notificationUri).origin }),

@@ -67,6 +67,11 @@ const publicClient = {
 };
 const PublicClient = Type.Boolean(publicClient);
 
+const dpopBound = {
+  description:
+    'whether the agent gets only tokens that are bound to a key: a token request without a DPoP proof (RFC 9449) is refused. Tokens that it has stay valid',
+};
+
 const notificationUri = {
   description:
     'where the agent learns that a request for approval was decided (CIBA, ping mode); null: it asks for the answer itself',
@@ -105,6 +110,7 @@ export const Agent = Type.Object(
       }),
     ),
     notificationUri: Nullable(Type.String(notificationUri)),
+    dpopBoundAccessTokens: Type.Boolean({ ...dpopBound, examples: [false] }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -133,6 +139,7 @@ export const NewAgent = Type.Object(
     redirectUris: Type.Optional(RedirectUris),
     publicClient: Type.Optional(PublicClient),
     notificationUri: Type.Optional(NotificationUri),
+    dpopBoundAccessTokens: Type.Optional(Type.Boolean(dpopBound)),
   },
   { title: 'NewAgent', additionalProperties: false },
 );
@@ -151,6 +158,7 @@ export const AgentChange = Type.Object(
     redirectUris: Type.Optional(RedirectUris),
     publicClient: Type.Optional(PublicClient),
     notificationUri: Type.Optional(NotificationUri),
+    dpopBoundAccessTokens: Type.Optional(Type.Boolean(dpopBound)),
   },
   { title: 'AgentChange', additionalProperties: false },
 );

@@ -127,6 +127,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       publicClient: false,
       clientUri: null,
       notificationUri: null,
+      dpopBoundAccessTokens: false,
       status: 'active',
       ...wanted,
       agentId,
@@ -199,13 +200,18 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await refuseImpersonation(tx, caller, agent);
   };
 
-  /** A redirect URI receives the agent's codes, and a public client redeems them without a secret: the same right as for a secret. */
+  /**
+   * A redirect URI receives the agent's codes, a public client redeems them without a secret, and without demanded proofs a stolen secret is
+   * enough again: the same right as for a secret.
+   */
   const authorizeClientChange = async (tx: Tx, caller: Caller, before: Agent, changed: readonly string[]) => {
     const fields = changed.filter((field) => clientFields.has(field));
     if (fields.length === 0) return;
     if (before.clientUri !== null)
       throw bodyError(fields.map((field) => [field, "is given by the client's metadata document"]));
-    await refuseImpersonation(tx, caller, before);
+    const onlyDemandsProofs =
+      fields.every((field) => field === 'dpopBoundAccessTokens') && !before.dpopBoundAccessTokens;
+    if (!onlyDemandsProofs) await refuseImpersonation(tx, caller, before);
     if (!fields.includes('publicClient') || before.publicClient) return;
     const hasProofs =
       (await hasActiveCredentials(tx, before.agentId)) ||
@@ -341,7 +347,7 @@ const refuseBorrowedRegistration = (caller: Caller): void =>
     'A delegated token can register a client with redirect URIs only if your own agent may hold agents:write.',
   );
 
-const clientFields: ReadonlySet<string> = new Set(['redirectUris', 'publicClient']);
+const clientFields: ReadonlySet<string> = new Set(['redirectUris', 'publicClient', 'dpopBoundAccessTokens']);
 
 const bodyError = (problems: readonly (readonly [field: string, message: string])[]) =>
   validationError(

@@ -11,7 +11,8 @@ const columns = sql`
   agent_id as "agentId", organization_id as "organizationId", email, agent_type as "agentType", version, capabilities,
   owner, deployment_env as "deploymentEnv", status, allowed_scopes as "allowedScopes",
   rate_limit_per_minute as "rateLimitPerMinute", redirect_uris as "redirectUris", public_client as "publicClient",
-  client_uri as "clientUri", notification_uri as "notificationUri", created_at as "createdAt", updated_at as "updatedAt"`;
+  client_uri as "clientUri", notification_uri as "notificationUri",
+  dpop_bound_access_tokens as "dpopBoundAccessTokens", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** An agent read for a change, with the fields that are not on the wire. */
 export interface LockedAgent extends Agent {
@@ -42,12 +43,12 @@ export async function insertAgent(db: Queryable, agent: Agent, registeredBy?: st
     sql`insert into agents
           (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
            allowed_scopes, rate_limit_per_minute, redirect_uris, public_client, client_uri, notification_uri,
-           created_at, updated_at, registered_by)
+           dpop_bound_access_tokens, created_at, updated_at, registered_by)
         values
           (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.agentType}, ${agent.version},
            ${agent.capabilities}, ${agent.owner}, ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes},
            ${agent.rateLimitPerMinute}, ${agent.redirectUris}, ${agent.publicClient}, ${agent.clientUri},
-           ${agent.notificationUri}, ${agent.createdAt}, ${agent.updatedAt}, ${registeredBy ?? null})
+           ${agent.notificationUri}, ${agent.dpopBoundAccessTokens}, ${agent.createdAt}, ${agent.updatedAt}, ${registeredBy ?? null})
         on conflict do nothing`,
   );
   return inserted === 1;
@@ -83,7 +84,8 @@ export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<vo
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
             allowed_scopes = ${agent.allowedScopes}, rate_limit_per_minute = ${agent.rateLimitPerMinute},
             redirect_uris = ${agent.redirectUris}, public_client = ${agent.publicClient},
-            notification_uri = ${agent.notificationUri}, updated_at = ${agent.updatedAt},
+            notification_uri = ${agent.notificationUri}, dpop_bound_access_tokens = ${agent.dpopBoundAccessTokens},
+            updated_at = ${agent.updatedAt},
             suspended_by_operator = ${agent.suspendedByOperator},
             tokens_ended_at = case when status = ${agent.status} then tokens_ended_at
               else greatest(tokens_ended_at + interval '1 millisecond', ${agent.updatedAt},

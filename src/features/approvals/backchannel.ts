@@ -211,11 +211,11 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
 
   return async (request) => {
     const { form, authorization, origin, countAgainst } = request;
-    const token = deps.findExternalAssertion(form, authorization);
-    if (token !== undefined) {
+    const external = deps.findExternalAssertion(form, authorization);
+    if (external) {
       const agentId = form.client_id;
       const assertion = {
-        token,
+        ...external,
         agentId,
         scope: undefined,
         origin,

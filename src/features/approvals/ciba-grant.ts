@@ -74,7 +74,14 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
               authorizationDetails: readNarrowing(form),
             });
       if (!authorized || chainId === null) return failToken('invalid_grant', 'the access has ended');
-      const refresh = newRefreshToken({ chainId, agentId: client.agentId, resource: approved, scopes });
+      const refresh = newRefreshToken({
+        chainId,
+        agentId: client.agentId,
+        resource: approved,
+        scopes,
+        // The clients of this grant authenticate.
+        dpopJkt: null,
+      });
       return {
         ...authorized,
         refreshToken: refresh.refreshToken,

@@ -11,7 +11,7 @@ import type { GuardDeps } from '../../kernel/http/guard.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { AgentService } from '../agents/service.ts';
-import type { NewRefreshToken } from '../authorization/refresh-grant.ts';
+import type { NewRefreshToken } from '../authorization/refresh-token.ts';
 import type { Consents } from '../delegation/consents.ts';
 import type { EventStreamService } from '../events/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';

@@ -10,7 +10,7 @@ import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { AuthorizationDeps } from './feature.ts';
 import { findOwnerOfCode, lockCode, markCodeUsed, type StoredCode } from './grants-store.ts';
-import type { NewRefreshToken } from './refresh-grant.ts';
+import { type NewRefreshToken, refreshKeyOf } from './refresh-token.ts';
 
 const grantType = 'authorization_code';
 
@@ -58,7 +58,7 @@ export function createCodeGrant(
       return owner ? consents.agentsToLock(owner.chainId) : [];
     },
 
-    async authorize(tx, { client, form, audience, origin }) {
+    async authorize(tx, { client, form, audience, origin, keyThumbprint }) {
       const { code, code_verifier: verifier } = form;
       if (!code) return failToken('invalid_request', 'code is required');
       if (!verifier) return failToken('invalid_request', 'code_verifier is required');
@@ -82,6 +82,15 @@ export function createCodeGrant(
           refusal: new TokenError('invalid_grant', 'code_verifier is wrong', 'wrong code verifier'),
           effect: (refusing) => useUp(refusing, codeHash),
         };
+      if (stored.dpopJkt !== null && stored.dpopJkt !== keyThumbprint)
+        return {
+          refusal: new TokenError(
+            'invalid_grant',
+            'the code is bound to a key (dpop_jkt): send a DPoP proof by it',
+            'code bound to another key',
+          ),
+          effect: (refusing) => useUp(refusing, codeHash),
+        };
       const { resource, scopes, clientUri } = stored;
       const authorized = await consents.redeem(tx, chainId, {
         client,
@@ -92,7 +101,10 @@ export function createCodeGrant(
         authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownCode, 'the consent was deleted');
-      const { refreshToken, insert } = newRefreshToken(stored);
+      const { refreshToken, insert } = newRefreshToken({
+        ...stored,
+        dpopJkt: refreshKeyOf(stored, null, keyThumbprint),
+      });
       return {
         ...authorized,
         ...(clientUri !== null && { clientUri }),

@@ -92,9 +92,9 @@ export function createFlow(deps: AuthorizationDeps): Flow {
 
   const answerWithCode: Flow['answerWithCode'] = async (tx, request, granted) => {
     const code = ids.secret('');
-    const { redirectUri, redirectUriNamed, codeChallenge, resource } = request;
+    const { redirectUri, redirectUriNamed, codeChallenge, dpopJkt, resource } = request;
     const expiresAt = new Date(clock.now() + limits.authorizationCodeSeconds * 1_000).toISOString();
-    const stored = { ...granted, redirectUri, redirectUriNamed, codeChallenge, resource, expiresAt };
+    const stored = { ...granted, redirectUri, redirectUriNamed, codeChallenge, dpopJkt, resource, expiresAt };
     await insertCode(tx, hashSecret(code), stored);
     return codeAddress(request, code, issuer);
   };

@@ -10,11 +10,14 @@ export interface Granted {
   readonly agentId: string;
   readonly resource: string;
   readonly scopes: readonly string[];
+  /** RFC 7638 thumbprint of the key that its holder must prove to have; null: none. */
+  readonly dpopJkt: string | null;
 }
 
 interface Locked {
   /** Of a client that came by a document. */
   readonly clientUri: string | null;
+  readonly publicClient: boolean;
   readonly usedAt: string | null;
 }
 
@@ -27,13 +30,13 @@ export interface StoredCode extends Granted, Locked {
 }
 
 export interface StoredRefreshToken extends Granted, Locked {
-  /** See refresh-successor.ts. */
+  /** See refresh-token.ts. */
   readonly successor: Buffer | null;
 }
 
 /** With the agent `a`. */
 const locked = sql`g.chain_id as "chainId", g.agent_id as "agentId", g.resource, g.scopes, g.used_at as "usedAt",
-  a.client_uri as "clientUri"`;
+  g.dpop_jkt as "dpopJkt", a.client_uri as "clientUri", a.public_client as "publicClient"`;
 
 export async function insertCode(
   tx: Queryable,
@@ -43,10 +46,11 @@ export async function insertCode(
   await tx.run(
     'authorization.insertCode',
     sql`insert into authorization_codes
-          (code_hash, chain_id, agent_id, redirect_uri, redirect_uri_named, code_challenge, resource, scopes, expires_at)
+          (code_hash, chain_id, agent_id, redirect_uri, redirect_uri_named, code_challenge, dpop_jkt, resource, scopes,
+           expires_at)
         values
           (${codeHash}, ${code.chainId}, ${code.agentId}, ${code.redirectUri}, ${code.redirectUriNamed},
-           ${code.codeChallenge}, ${code.resource}, ${code.scopes}, ${code.expiresAt})`,
+           ${code.codeChallenge}, ${code.dpopJkt}, ${code.resource}, ${code.scopes}, ${code.expiresAt})`,
   );
 }
 
@@ -70,13 +74,13 @@ export async function markCodeUsed(tx: Queryable, codeHash: Buffer, now: Date): 
 export async function insertRefreshToken(
   tx: Queryable,
   tokenHash: Buffer,
-  { chainId, agentId, resource, scopes }: Granted,
+  { chainId, agentId, resource, scopes, dpopJkt }: Granted,
   now: Date,
 ): Promise<void> {
   await tx.run(
     'authorization.insertRefreshToken',
-    prepared(sql`insert into refresh_tokens (token_hash, chain_id, agent_id, resource, scopes, created_at)
-        values (${tokenHash}, ${chainId}, ${agentId}, ${resource}, ${scopes}, ${now})`),
+    prepared(sql`insert into refresh_tokens (token_hash, chain_id, agent_id, resource, scopes, dpop_jkt, created_at)
+        values (${tokenHash}, ${chainId}, ${agentId}, ${resource}, ${scopes}, ${dpopJkt}, ${now})`),
   );
 }
 

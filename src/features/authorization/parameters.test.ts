@@ -5,7 +5,7 @@ import { equivalentUris } from '../../kernel/audience.ts';
 import { AuthorizationError, UnusableRequest } from './authorization-error.ts';
 import { readClientId, readRedirectUri, readRequest, readState } from './parameters.ts';
 import { codeAddress, errorAddress, hostOf } from './redirect.ts';
-import { hideSuccessor, revealSuccessor } from './refresh-successor.ts';
+import { hideSuccessor, revealSuccessor } from './refresh-token.ts';
 
 const issuer = 'https://countersign.test';
 const valid = {
@@ -34,9 +34,11 @@ describe('readRequest', () => {
       prompt: 'login consent',
       login_hint: 'ada',
       organization: 'acme',
+      dpop_jkt: 'k'.repeat(43),
     };
     assert.deepEqual(readRequest(all, issuer), {
       codeChallenge: 'a'.repeat(43),
+      dpopJkt: 'k'.repeat(43),
       resource: 'https://orders.example',
       scopes: ['b', 'a'],
       authorizationDetails: null,
@@ -90,6 +92,9 @@ describe('readRequest', () => {
     [{ resource: `https://orders.example/${'x'.repeat(1_024)}` }, 'invalid_target'],
     [{ login_hint: 'x'.repeat(321) }, 'invalid_request'],
     [{ organization: 'x'.repeat(256) }, 'invalid_request'],
+    [{ dpop_jkt: 'k'.repeat(43) }, 'none'],
+    [{ dpop_jkt: 'k'.repeat(42) }, 'invalid_request'],
+    [{ dpop_jkt: `${'k'.repeat(42)}=` }, 'invalid_request'],
     [{ authorization_details: '[]' }, 'invalid_authorization_details'],
     [{ authorization_details: '[{}]' }, 'invalid_authorization_details'],
     [{ authorization_details: '[{"type":"any"}]' }, 'none'],

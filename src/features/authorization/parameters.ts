@@ -11,6 +11,8 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 export interface RequestedAuthorization {
   readonly codeChallenge: string;
+  /** RFC 9449 §10: the thumbprint of the key that the code is bound to. */
+  readonly dpopJkt: string | null;
   /** The audience: our issuer, or the identifier of a resource. */
   readonly resource: string;
   /** Null: all that the person may lend. Without the parameter, details of an action say it all. */
@@ -79,6 +81,7 @@ export function readRequest(parameters: Parameters, issuer: string): RequestedAu
   const authorizationDetails = readDetails(value('authorization_details'));
   return {
     codeChallenge: readChallenge(value('code_challenge'), value('code_challenge_method')),
+    dpopJkt: readThumbprint(value('dpop_jkt')),
     prompt: readPrompt(value('prompt')),
     loginHint: readShort('login_hint', value('login_hint')) ?? null,
     organization: readShort('organization', value('organization')),
@@ -115,6 +118,13 @@ function readChallenge(challenge: string | undefined, method: string | undefined
   return /^[\w-]{43}$/.test(challenge)
     ? challenge
     : refuse('invalid_request', 'code_challenge must be 43 characters of base64url');
+}
+
+function readThumbprint(thumbprint: string | undefined): string | null {
+  if (thumbprint === undefined) return null;
+  return /^[\w-]{43}$/.test(thumbprint)
+    ? thumbprint
+    : refuse('invalid_request', 'dpop_jkt must be a thumbprint: 43 characters of base64url');
 }
 
 function readPrompt(text: string | undefined): readonly Prompt[] {

@@ -15,31 +15,13 @@ import { errorCodes } from './code-grant.ts';
 import type { AuthorizationDeps } from './feature.ts';
 import {
   findOwnerOfRefreshToken,
-  type Granted,
-  insertRefreshToken,
   lockRefreshToken,
   markRefreshTokenUsed,
   type StoredRefreshToken,
 } from './grants-store.ts';
-import { hideSuccessor, refreshPrefix, revealSuccessor } from './refresh-successor.ts';
+import { hideSuccessor, type NewRefreshToken, refreshKeyOf, revealSuccessor } from './refresh-token.ts';
 
 const grantType = 'refresh_token';
-
-/** A refresh token for what was granted; `insert` stores it when the access token beside it is issued. */
-export type NewRefreshToken = (granted: Granted) => {
-  readonly refreshToken: string;
-  insert(tx: Tx): Promise<void>;
-};
-
-export const createNewRefreshToken =
-  ({ clock, ids }: Pick<AuthorizationDeps, 'clock' | 'ids'>): NewRefreshToken =>
-  (granted) => {
-    const refreshToken = ids.secret(refreshPrefix);
-    return {
-      refreshToken,
-      insert: (tx) => insertRefreshToken(tx, hashSecret(refreshToken), granted, new Date(clock.now())),
-    };
-  };
 
 /** The same for a token that does not exist, and for one of another client. */
 const unknownToken = 'the refresh token is unknown, was used or has ended';
@@ -55,9 +37,12 @@ export function createRefreshGrant(
     usedAt === null || clock.now() - Date.parse(usedAt) <= limits.refreshGraceSeconds * 1_000;
 
   /** The next refresh token, and its rotation. */
-  const rotate = (token: string, stored: StoredRefreshToken) => {
+  const rotate = (token: string, stored: StoredRefreshToken, keyThumbprint: string | undefined) => {
     if (stored.successor) return { refreshToken: revealSuccessor(stored.successor, token) };
-    const { refreshToken, insert } = newRefreshToken(stored);
+    const { refreshToken, insert } = newRefreshToken({
+      ...stored,
+      dpopJkt: refreshKeyOf(stored, stored.dpopJkt, keyThumbprint),
+    });
     return {
       refreshToken,
       async whenIssued(tx: Tx) {
@@ -91,13 +76,20 @@ export function createRefreshGrant(
       return owner ? consents.agentsToLock(owner.chainId) : [];
     },
 
-    async authorize(tx, { client, form, audience, origin }) {
+    async authorize(tx, { client, form, audience, origin, keyThumbprint }) {
       const { refresh_token: token, scope } = form;
       if (!token) return failToken('invalid_request', 'refresh_token is required');
       // Requests with the same token wait here for the first.
       const stored = await lockRefreshToken(tx, hashSecret(token));
       if (stored?.agentId !== client.agentId) return failToken('invalid_grant', unknownToken);
-      const { chainId, resource, scopes, clientUri } = stored;
+      const { chainId, resource, scopes, clientUri, dpopJkt } = stored;
+      // Before anything that ends the chain: a holder of the token alone cannot do that.
+      if (dpopJkt !== null && dpopJkt !== keyThumbprint)
+        failToken(
+          'invalid_grant',
+          'the refresh token is bound to a key: send a DPoP proof by it',
+          'refresh token bound to another key',
+        );
       if (!isWithinGrace(stored))
         return {
           refusal: new TokenError('invalid_grant', unknownToken, 'the refresh token was used twice'),
@@ -120,7 +112,11 @@ export function createRefreshGrant(
         authorizationDetails: readNarrowing(form),
       });
       if (!authorized) return failToken('invalid_grant', unknownToken, 'the consent was deleted');
-      return { ...authorized, ...(clientUri !== null && { clientUri }), ...rotate(token, stored) };
+      return {
+        ...authorized,
+        ...(clientUri !== null && { clientUri }),
+        ...rotate(token, stored, keyThumbprint),
+      };
     },
   };
 }

@@ -18,6 +18,7 @@ export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly redirectUriNamed: boolean;
   readonly codeChallenge: string;
+  readonly dpopJkt: string | null;
   readonly resource: string;
   readonly scopes: readonly string[] | null;
   readonly authorizationDetails: AuthorizationDetails | null;
@@ -34,7 +35,7 @@ export interface AuthorizationRequest {
 const columns = sql`
   request_id as "requestId", organization_id as "organizationId", client_agent_id as "clientAgentId",
   client_uri as "clientUri", client_document as "clientDocument", redirect_uri as "redirectUri",
-  redirect_uri_named as "redirectUriNamed", code_challenge as "codeChallenge", resource, scopes,
+  redirect_uri_named as "redirectUriNamed", code_challenge as "codeChallenge", dpop_jkt as "dpopJkt", resource, scopes,
   authorization_details as "authorizationDetails", state, prompt,
   login_hint as "loginHint", foreign_start as "foreignStart", person_id as "personId",
   expires_at as "expiresAt", decided_at as "decidedAt"`;
@@ -48,12 +49,12 @@ export async function insertRequest(
     'authorization.insertRequest',
     sql`insert into authorization_requests
           (request_id, browser_hash, organization_id, client_agent_id, client_uri, client_document, redirect_uri,
-           redirect_uri_named, code_challenge, resource, scopes, authorization_details, state, prompt, login_hint, foreign_start,
+           redirect_uri_named, code_challenge, dpop_jkt, resource, scopes, authorization_details, state, prompt, login_hint, foreign_start,
            expires_at)
         values
           (${request.requestId}, ${browserHash}, ${request.organizationId}, ${request.clientAgentId},
            ${request.clientUri}, ${request.clientDocument && JSON.stringify(request.clientDocument)}::jsonb,
-           ${request.redirectUri}, ${request.redirectUriNamed}, ${request.codeChallenge}, ${request.resource},
+           ${request.redirectUri}, ${request.redirectUriNamed}, ${request.codeChallenge}, ${request.dpopJkt}, ${request.resource},
            ${request.scopes}, ${request.authorizationDetails && JSON.stringify(request.authorizationDetails)}::jsonb,
            ${request.state}, ${request.prompt}, ${request.loginHint}, ${request.foreignStart},
            ${request.expiresAt})`,

@@ -7,7 +7,7 @@ import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { AuthorizationDeps } from './feature.ts';
 import { findOwnerOfRefreshToken, isPublicClient, type Owner } from './grants-store.ts';
-import { refreshPrefix } from './refresh-successor.ts';
+import { refreshPrefix } from './refresh-token.ts';
 
 interface Revocation {
   readonly token: string;

@@ -81,7 +81,7 @@ export const authorizationRoutes = (
     id: 'authorize',
     summary: 'Ask a person to let a client act for them (RFC 6749 §4.1, with PKCE)',
     description:
-      'Opened in a browser, with `response_type=code`, `client_id`, `redirect_uri`, `code_challenge`, `code_challenge_method=S256` and `resource`; optional are `scope`, `state`, `prompt`, `login_hint` and `organization`. The person signs in and decides. An unknown client or redirect URI is answered with a page.',
+      'Opened in a browser, with `response_type=code`, `client_id`, `redirect_uri`, `code_challenge`, `code_challenge_method=S256` and `resource`; optional are `scope`, `state`, `prompt`, `login_hint`, `organization` and `dpop_jkt` (RFC 9449: the code is bound to the key). The person signs in and decides. An unknown client or redirect URI is answered with a page.',
     method: 'GET',
     schema: { query: AuthorizationParameters, response: { 302: Type.Null() } },
     handler: async ({ query, headers, header, origin }) =>

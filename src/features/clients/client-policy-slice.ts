@@ -113,7 +113,7 @@ export function clientPolicyRoutes({
       id: 'putClientPolicy',
       summary: 'Choose which OAuth clients with a metadata document the organization admits',
       description:
-        'Such a client becomes an agent of the organization when a person first lets it act for them. The policy counts at each consent; it does not end what people have consented to. To end a client, suspend its agent.',
+        'Such a client becomes an agent of the organization when a person first lets it act for them. The policy counts at each consent and at each identity assertion; it does not end what people have consented to. To end a client, suspend its agent.',
       tag: 'Organizations',
       method: 'PUT',
       url: '/organizations/:orgId/client-policy',

@@ -130,10 +130,11 @@ describe('resolve', () => {
       name: 'My app',
       redirectUris: ['https://app.example.com/callback'],
       publicClient: true,
+      dpopBoundAccessTokens: false,
       softwareVersion: null,
       keys: [],
     };
-    const { softwareVersion: _, keys: __, ...facts } = document;
+    const { softwareVersion: _, keys: __, dpopBoundAccessTokens: ___, ...facts } = document;
     assert.deepEqual(client, {
       kind: 'document',
       clientUri: address,
@@ -234,6 +235,7 @@ describe('the agent of a client with a document', () => {
       publicClient: true,
       clientUri: address,
       notificationUri: null,
+      dpopBoundAccessTokens: false,
     });
     assert.deepEqual(await agentOf(organizationId, client), made);
     const recorded = await events(agentId);

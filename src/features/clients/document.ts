@@ -86,6 +86,7 @@ export function parseDocument(address: string, body: Buffer): ParsedDocument {
     name: nameOf(document.client_name),
     redirectUris: redirectUrisOf(document.redirect_uris),
     publicClient: method === 'none',
+    dpopBoundAccessTokens: document.dpop_bound_access_tokens === true,
     softwareVersion: versionOf(document.software_version),
     keySource: method === 'none' ? undefined : keySourceOf(document),
   };

@@ -87,6 +87,7 @@ describe('a client document', () => {
       name: 'Example application',
       redirectUris: ['https://app.example.com/callback', 'http://127.0.0.1/callback'],
       publicClient: true,
+      dpopBoundAccessTokens: false,
       softwareVersion: '2.1.0',
       keys: [],
     });

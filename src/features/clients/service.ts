@@ -46,6 +46,8 @@ export interface ClientAccess {
   matchesRedirectUri(client: Client, redirectUri: string): boolean;
   /** By the organization's policy. `approval`: an administrator must activate the agent first. Registered agents are always admitted. */
   admission(db: Queryable, organizationId: string, client: Client): Promise<Admission>;
+  /** Whether the policy still admits a client that has an agent already. */
+  admits(db: Queryable, organizationId: string, clientUri: string): Promise<boolean>;
   /**
    * The agent of the client in the organization: found, or created by the policy. Stores the document's redirect URIs and keys for the
    * token endpoint. FREE_TIER_LIMIT_EXCEEDED when the plan has no room. Undefined when the policy refuses, and for an agent of another
@@ -139,6 +141,9 @@ export function createClientService(deps: ClientDeps): ClientAccess {
       const agent = await agents.findClientAgent(db, organizationId, client.clientUri);
       return agent?.status === 'active' ? 'admitted' : 'approval';
     },
+
+    admits: async (db, organizationId, clientUri) =>
+      admissionOf(await findClientPolicy(db, organizationId), hostOf(clientUri)) !== 'refused',
 
     async agentOf(tx, actor, organizationId, client) {
       if (client.kind === 'registered') {

@@ -61,7 +61,7 @@ describe('POST /organizations/{orgId}/connections', () => {
     const { status, json } = await create(id, { ...rest, clientSecret }, await adminOf(id));
     assert.equal(status, 201);
     const { connectionId, createdAt, updatedAt, ...fields } = json;
-    const facts = { scopes: ['openid', 'email', 'profile'], conditions: [], status: 'active' };
+    const facts = { scopes: ['openid', 'email', 'profile'], conditions: [], status: 'active', idJag: false };
     assert.deepEqual(fields, { ...rest, organizationId: id, ...facts });
     assert.equal(createdAt, updatedAt);
     assert.deepEqual((await read(id, connectionId)).json, json);
@@ -131,16 +131,18 @@ describe('PATCH /organizations/{orgId}/connections/{connectionId}', () => {
     const { connectionId } = (await create(id, wanted())).json;
     t.clock.advance(1_000);
     const conditions = [{ claim: 'hd', operator: 'equals', values: ['example.com'] }];
-    const changed = await change(id, connectionId, { name: 'Login', conditions, clientSecret: 'new' });
+    const wantedChange = { name: 'Login', conditions, idJag: true, clientSecret: 'new' };
+    const changed = await change(id, connectionId, wantedChange);
     assert.equal(changed.status, 200);
-    assert.deepEqual([changed.json.name, changed.json.conditions], ['Login', conditions]);
+    const { name, conditions: changedConditions, idJag } = changed.json;
+    assert.deepEqual([name, changedConditions, idJag], ['Login', conditions, true]);
     assert.ok(changed.json.updatedAt > changed.json.createdAt);
     assert.deepEqual((await change(id, connectionId, { name: 'Login' })).json, changed.json);
     assert.deepEqual(
       (await eventsOf(id)).map(([action, data]) => [action, (data as { changed?: string[] }).changed]),
       [
         ['connection.created', undefined],
-        ['connection.updated', ['name', 'conditions', 'clientSecret']],
+        ['connection.updated', ['name', 'conditions', 'idJag', 'clientSecret']],
       ],
     );
   });

@@ -41,6 +41,11 @@ const Scopes = Type.Array(ScopeName, {
   examples: [['openid', 'email', 'profile']],
 });
 
+const IdJag = Type.Boolean({
+  description:
+    'whether identity assertions (ID-JAG) of this provider give access to the APIs of the organization, for its people, without a consent page',
+});
+
 export const Connection = Type.Object(
   {
     connectionId: Uuid,
@@ -51,6 +56,7 @@ export const Connection = Type.Object(
     scopes: Type.Array(Type.String()),
     conditions: Type.Array(Condition),
     status: Status,
+    idJag: IdJag,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -68,6 +74,7 @@ export const NewConnection = Type.Object(
     clientSecret: ClientSecret,
     scopes: Type.Optional(Scopes),
     conditions: Type.Optional(Conditions),
+    idJag: Type.Optional(IdJag),
   },
   { title: 'NewConnection', additionalProperties: false },
 );
@@ -81,6 +88,7 @@ export const ConnectionChange = Type.Object(
     scopes: Type.Optional(Scopes),
     conditions: Type.Optional(Conditions),
     status: Type.Optional(Status),
+    idJag: Type.Optional(IdJag),
   },
   { title: 'ConnectionChange', additionalProperties: false },
 );

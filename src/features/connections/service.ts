@@ -24,6 +24,7 @@ import type {
 import {
   countConnections,
   deleteConnection,
+  findAsserting,
   findConnection,
   findWithConnections,
   hasTwin,
@@ -49,6 +50,8 @@ export interface ConnectionAccess {
   ): Promise<readonly { connectionId: string; name: string }[]>;
   /** Which of these organizations have an active connection. */
   haveConnections(db: Queryable, organizationIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The active connections of this issuer whose identity assertions the organization accepts. */
+  findAsserting(db: Queryable, organizationId: string, issuer: string): Promise<readonly Connection[]>;
   /** A connection of the organization, active or not. */
   findConnection(
     db: Queryable,
@@ -85,11 +88,12 @@ export function createConnectionService(deps: ConnectionDeps): ConnectionService
     connection: Connection,
     more: Record<string, unknown> = {},
   ) => {
-    const { connectionId, organizationId, name, issuer, clientId, scopes, conditions, status } = connection;
+    const { connectionId, organizationId, name, issuer, clientId, scopes, conditions, status, idJag } =
+      connection;
     return ledger.record(tx, caller, `connection.${event}`, {
       organizationId,
       agentId: caller.agentId,
-      metadata: { connectionId, name, issuer, clientId, scopes, conditions, status, ...more },
+      metadata: { connectionId, name, issuer, clientId, scopes, conditions, status, idJag, ...more },
     });
   };
 
@@ -105,7 +109,11 @@ export function createConnectionService(deps: ConnectionDeps): ConnectionService
       return (await findConnection(db, organizationId, connectionId)) ?? fail('CONNECTION_NOT_FOUND');
     },
 
-    async create(caller, orgId, { clientSecret, scopes = defaultScopes, conditions = [], ...wanted }) {
+    async create(
+      caller,
+      orgId,
+      { clientSecret, scopes = defaultScopes, conditions = [], idJag = false, ...wanted },
+    ) {
       requireValid({ scopes, conditions }, wanted.issuer);
       const organizationId = orgId.toLowerCase();
       return db.transaction(async (tx) => {
@@ -118,6 +126,7 @@ export function createConnectionService(deps: ConnectionDeps): ConnectionService
           connectionId: ids.uuid(),
           organizationId,
           status: 'active',
+          idJag,
           createdAt: now,
           updatedAt: now,
         };
@@ -155,6 +164,7 @@ export function createConnectionService(deps: ConnectionDeps): ConnectionService
       }),
 
     listActive,
+    findAsserting,
     findConnection,
     haveConnections: async (queryable, organizationIds) =>
       new Set(

@@ -8,7 +8,7 @@ import type { Connection, ConnectionsQuery } from './schema.ts';
 
 const columns = sql`
   connection_id as "connectionId", organization_id as "organizationId", name, issuer, client_id as "clientId", scopes,
-  conditions, status, created_at as "createdAt", updated_at as "updatedAt"`;
+  conditions, status, id_jag as "idJag", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** False when the organization has one with this issuer and client. */
 export async function insertConnection(
@@ -16,15 +16,16 @@ export async function insertConnection(
   connection: Connection,
   sealedSecret: string,
 ): Promise<boolean> {
-  const { connectionId, organizationId, name, issuer, clientId, scopes, conditions, status } = connection;
+  const { connectionId, organizationId, name, issuer, clientId, scopes, conditions, status, idJag } =
+    connection;
   const inserted = await db.run(
     'connections.insert',
     sql`insert into connections
-          (connection_id, organization_id, name, issuer, client_id, client_secret, scopes, conditions, status, created_at,
+          (connection_id, organization_id, name, issuer, client_id, client_secret, scopes, conditions, status, id_jag, created_at,
            updated_at)
         values
           (${connectionId}, ${organizationId}, ${name}, ${issuer}, ${clientId}, ${sealedSecret}, ${scopes},
-           ${JSON.stringify(conditions)}, ${status}, ${connection.createdAt}, ${connection.updatedAt})
+           ${JSON.stringify(conditions)}, ${status}, ${idJag}, ${connection.createdAt}, ${connection.updatedAt})
         on conflict (organization_id, issuer, client_id) do nothing`,
   );
   return inserted === 1;
@@ -80,13 +81,13 @@ export async function updateConnection(
   connection: Connection,
   sealedSecret: string | null,
 ): Promise<void> {
-  const { connectionId, name, clientId, scopes, conditions, status, updatedAt } = connection;
+  const { connectionId, name, clientId, scopes, conditions, status, idJag, updatedAt } = connection;
   await db.run(
     'connections.update',
     sql`update connections
         set name = ${name}, client_id = ${clientId}, client_secret = coalesce(${sealedSecret}::text, client_secret),
             scopes = ${scopes}, conditions = ${JSON.stringify(conditions)}, status = ${status},
-            updated_at = ${updatedAt}
+            id_jag = ${idJag}, updated_at = ${updatedAt}
         where connection_id = ${connectionId}`,
   );
 }
@@ -103,6 +104,15 @@ export const listActive = (
     'connections.listActive',
     sql`select connection_id as "connectionId", name from connections
         where organization_id = ${organizationId} and status = 'active' order by name, connection_id`,
+  );
+
+/** The active connections of this issuer whose identity assertions the organization accepts. */
+export const findAsserting = (db: Queryable, organizationId: string, issuer: string): Promise<Connection[]> =>
+  db.many(
+    'connections.findAsserting',
+    sql`select ${columns} from connections
+        where organization_id = ${organizationId} and issuer = ${issuer} and status = 'active' and id_jag
+        order by created_at, connection_id`,
   );
 
 export const findWithConnections = (

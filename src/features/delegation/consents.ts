@@ -45,6 +45,12 @@ export interface Consents {
    * not lend now; FORBIDDEN for a person who is not active; AGENT_NOT_ACTIVE.
    */
   grant(tx: Tx, actor: Actor, wanted: NewConsent): Promise<Link>;
+  /** The same in two steps: all that can refuse, under locks that last until the transaction ends, and then `insert`. */
+  prepare(
+    tx: Tx,
+    actor: Actor,
+    wanted: NewConsent,
+  ): Promise<{ readonly link: Link; insert(tx: Tx): Promise<void> }>;
   /** An active chain of the person, the agent and the audience that covers the scopes, without details of an action; the newest. */
   findCovering(
     db: Queryable,
@@ -88,6 +94,61 @@ export function createConsents(deps: DelegationDeps): Consents {
     return true;
   };
 
+  const prepare: Consents['prepare'] = async (
+    tx,
+    actor,
+    { personId, agentId, audience, scopes, expiresIn, allowRedelegation, ...wanted },
+  ) => {
+    const agent = (await lockAgents(tx, [agentId])).get(agentId);
+    // A suspension waits until this chain can be seen by it.
+    await lockPerson(tx, personId);
+    const person = (await findLenders(tx, [personId])).get(personId);
+    if (person?.status !== 'active') return fail('FORBIDDEN', { message: 'The person is not active.' });
+    if (agent?.organizationId !== person.organizationId) return fail('AGENT_NOT_FOUND');
+    if (agent.status !== 'active')
+      fail('AGENT_NOT_ACTIVE', {
+        message: `The client is ${agent.status}; an administrator can activate it.`,
+      });
+    const held = await subjectScopes(tx, personSubject(person), audience);
+    refuseExceeding('scopes', scopes, held.scopes);
+    if (held.scopes.length === 0)
+      fail('FORBIDDEN', { message: 'The person may not lend anything at this API.' });
+    const chainId = ids.uuid();
+    const now = clock.now();
+    const link: Link = {
+      chainId,
+      parentChainId: null,
+      rootChainId: chainId,
+      path: [chainId],
+      depth: 1,
+      organizationId: person.organizationId,
+      subjectType: 'person',
+      subjectId: personId,
+      delegatorType: 'person',
+      delegatorId: personId,
+      delegateeId: agentId,
+      scopes: [...scopes],
+      resource: resourceOf(audience),
+      purpose: null,
+      allowRedelegation,
+      origin: wanted.origin,
+      authorizationDetails: wanted.authorizationDetails,
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + expiresIn * 1000).toISOString(),
+      revokedAt: null,
+      trustPolicyId: null,
+    };
+    const insert = async (inserting: Tx) => {
+      await insertLink(inserting, link);
+      await ledger.record(inserting, actor, 'consent.granted', eventSubject(link));
+      inserting.afterCommit(() => {
+        metrics.count('service_delegation_chains_created_total', {});
+        count('delegations_created', agent);
+      });
+    };
+    return { link, insert };
+  };
+
   const personIn = ({ person }: Caller): string =>
     person?.personId ??
     fail('FORBIDDEN', { message: 'Only a person has agents that act for them: sign in as a person.' });
@@ -95,52 +156,11 @@ export function createConsents(deps: DelegationDeps): Consents {
   return {
     lendable,
 
-    async grant(tx, actor, { personId, agentId, audience, scopes, expiresIn, allowRedelegation, ...wanted }) {
-      const agent = (await lockAgents(tx, [agentId])).get(agentId);
-      // A suspension waits until this chain can be seen by it.
-      await lockPerson(tx, personId);
-      const person = (await findLenders(tx, [personId])).get(personId);
-      if (person?.status !== 'active') return fail('FORBIDDEN', { message: 'The person is not active.' });
-      if (agent?.organizationId !== person.organizationId) return fail('AGENT_NOT_FOUND');
-      if (agent.status !== 'active')
-        fail('AGENT_NOT_ACTIVE', {
-          message: `The client is ${agent.status}; an administrator can activate it.`,
-        });
-      const held = await subjectScopes(tx, personSubject(person), audience);
-      refuseExceeding('scopes', scopes, held.scopes);
-      if (held.scopes.length === 0)
-        fail('FORBIDDEN', { message: 'The person may not lend anything at this API.' });
-      const chainId = ids.uuid();
-      const now = clock.now();
-      const link: Link = {
-        chainId,
-        parentChainId: null,
-        rootChainId: chainId,
-        path: [chainId],
-        depth: 1,
-        organizationId: person.organizationId,
-        subjectType: 'person',
-        subjectId: personId,
-        delegatorType: 'person',
-        delegatorId: personId,
-        delegateeId: agentId,
-        scopes: [...scopes],
-        resource: resourceOf(audience),
-        purpose: null,
-        allowRedelegation,
-        origin: wanted.origin,
-        authorizationDetails: wanted.authorizationDetails,
-        createdAt: new Date(now).toISOString(),
-        expiresAt: new Date(now + expiresIn * 1000).toISOString(),
-        revokedAt: null,
-        trustPolicyId: null,
-      };
-      await insertLink(tx, link);
-      await ledger.record(tx, actor, 'consent.granted', eventSubject(link));
-      tx.afterCommit(() => {
-        metrics.count('service_delegation_chains_created_total', {});
-        count('delegations_created', agent);
-      });
+    prepare,
+
+    async grant(tx, actor, wanted) {
+      const { link, insert } = await prepare(tx, actor, wanted);
+      await insert(tx);
       return link;
     },
 

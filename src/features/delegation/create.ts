@@ -57,7 +57,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       const message = 'must be left out: your token is delegated, and passes on its own chain';
       throw validationError('body', [{ in: 'body', field: 'parentToken', message }]);
     }
-    const read = (await tokens.read(parentToken)) ?? (await readAccessToken(parentToken));
+    const read = (await tokens.read(parentToken)) ?? (await readAccessToken(caller, parentToken));
     const chain = read && (await findChain(db, read.chainId));
     const unknown = () =>
       fail('DELEGATION_NOT_FOUND', {
@@ -71,9 +71,14 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     return { subjectType, subjectId, rootChainId, chainId };
   };
 
-  /** An access token of the delegatee proves as much as the delegation token. */
-  const readAccessToken = async (token: string): Promise<{ chainId: string } | undefined> => {
-    const chainId = (await verifyAccessToken(token))?.delegation?.chainIds.at(-1);
+  /** An access token of the delegatee proves as much as the delegation token; one that is bound to a key, only to the holder of the key. */
+  const readAccessToken = async (
+    { keyThumbprint }: Caller,
+    token: string,
+  ): Promise<{ chainId: string } | undefined> => {
+    const { claims, delegation } = (await verifyAccessToken(token)) ?? {};
+    if (claims?.cnf && claims.cnf.jkt !== keyThumbprint) return undefined;
+    const chainId = delegation?.chainIds.at(-1);
     return chainId === undefined ? undefined : { chainId };
   };
 

@@ -1,10 +1,12 @@
 /**
  * Delegation (RFC 8693): an agent or a person lets an agent act on its behalf, with some of its scopes, for a limited time, revocably. Owns
  * `delegations`. A delegation token refers to a link and is no access token: the delegatee exchanges it at the token endpoint of
- * the tokens feature, by the grant described here. Scopes, audiences and time only narrow from link to link.
+ * the tokens feature, by the grant described here. The same grant issues identity assertions for partners. Scopes, audiences and time only
+ * narrow from link to link.
  */
 
 import type { Caller } from '../../kernel/caller.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { Agent } from '../agents/schema.ts';
@@ -44,6 +46,11 @@ export interface DelegationDeps
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
   readonly findPolicyPower: FindPolicyPower;
+  /** A partner of the federation, by its issuer. */
+  findPartner(
+    db: Queryable,
+    issuer: string,
+  ): Promise<{ readonly issuer: string; readonly idJag: boolean } | undefined>;
   verifyAccessToken(token: string): Promise<VerifiedToken | undefined>;
   /** Counts usage; called after the commit. */
   count(

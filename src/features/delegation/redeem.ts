@@ -1,9 +1,9 @@
 /** Redeems a chain of delegations: decides the contents of an access token for its delegatee. */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
+import { narrowDetails } from '../../kernel/http/input/authorization-details.ts';
 import type { AuthenticatedClient, AuthorizedToken } from '../tokens/grant.ts';
 import { agentsOf, type Chain, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
 import type { DelegationDeps } from './feature.ts';
@@ -53,7 +53,7 @@ export function createRedeem(deps: DelegationDeps): Redeem {
     const held = await subjectScopes(tx, subject, target);
     if (held.problem !== undefined) failToken('invalid_target', held.problem);
     const links = within ? [...chain, { scopes: [...within] }] : chain;
-    const details = narrowed(link.authorizationDetails, wantedDetails);
+    const details = narrowDetails(link.authorizationDetails, wantedDetails);
     // Details may say it all; the person must still be able to lend something there.
     const mayBeEmpty = details && !scope && link.scopes.length === 0 && held.scopes.length > 0;
     return {
@@ -90,21 +90,6 @@ function grantedScopes(
     return failToken('invalid_scope', `this delegation gives this client ${left}`);
   }
   return words.length === 0 ? { scopes: delegated } : { scopes: words, exact: true };
-}
-
-/** RFC 9396 §6: a client may leave out some of them, changes none, and gets none twice. */
-function narrowed(
-  approved: AuthorizationDetails | null,
-  wanted: AuthorizationDetails | undefined,
-): AuthorizationDetails | null {
-  const left = [...(approved ?? [])];
-  for (const [index, one] of (wanted ?? []).entries()) {
-    const found = left.findIndex((other) => isDeepStrictEqual(one, other));
-    if (found < 0)
-      failToken('invalid_authorization_details', `/${index} is none of the details that were approved`);
-    left.splice(found, 1);
-  }
-  return wanted ?? approved;
 }
 
 /** When the client names none: our own API if it is delegated, otherwise the only audience that is. */

@@ -1,4 +1,7 @@
-/** The grant token exchange (RFC 8693): the delegatee exchanges a delegation token for an access token. */
+/**
+ * The grant token exchange (RFC 8693): the delegatee exchanges a delegation token for an access token, or an access token by which it acts for
+ * a person for an identity assertion.
+ */
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
@@ -8,6 +11,7 @@ import type { Grant, GrantRequest } from '../tokens/grant.ts';
 import { agentsOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps } from './feature.ts';
+import { createIssueIdJag, idJagType } from './id-jag.ts';
 import { createRedeem } from './redeem.ts';
 import { findChain } from './store.ts';
 
@@ -23,6 +27,7 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
   const { db, issuer, count } = deps;
   const tokens = createDelegationTokens(deps);
   const redeem = createRedeem(deps);
+  const issueIdJag = createIssueIdJag(deps);
 
   return {
     grantType: tokenExchange,
@@ -43,14 +48,18 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
     issuedTokenType: accessToken,
     transaction: 'own',
 
-    async agentsToLock({ subject_token }) {
+    async agentsToLock({ subject_token, requested_token_type }) {
+      if (requested_token_type === idJagType) return [];
       const read = subject_token ? await tokens.read(subject_token) : undefined;
       const chain = read && (await findChain(db, read.chainId));
       return chain ? agentsOf(chain) : [];
     },
 
-    async authorize(tx, { client, form, audience }) {
-      const read = await tokens.read(readSubjectToken(form));
+    async authorize(tx, request) {
+      const { client, form, audience } = request;
+      const subjectToken = readSubjectToken(form);
+      if (form.requested_token_type === idJagType) return issueIdJag(tx, request);
+      const read = await tokens.read(subjectToken);
       const found = read && (await findChain(tx, read.chainId));
       if (!found) return failToken('invalid_grant', 'subject_token is no delegation token of ours');
       if (form.audience !== undefined && form.audience !== (audience ?? issuer))
@@ -71,9 +80,11 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
 function readSubjectToken(form: GrantRequest['form']): string {
   const refuse = (description: string) => failToken('invalid_request', description);
   if (!form.subject_token) return refuse('subject_token is required');
-  if (form.subject_token_type !== jwt) return refuse(`subject_token_type must be ${jwt}`);
-  if (form.requested_token_type !== undefined && form.requested_token_type !== accessToken)
-    return refuse(`requested_token_type must be ${accessToken}`);
+  const isForIdJag = form.requested_token_type === idJagType;
+  const subjectType = isForIdJag ? accessToken : jwt;
+  if (form.subject_token_type !== subjectType) return refuse(`subject_token_type must be ${subjectType}`);
+  if (!isForIdJag && form.requested_token_type !== undefined && form.requested_token_type !== accessToken)
+    return refuse(`requested_token_type must be ${accessToken}, or ${idJagType}`);
   if (form.actor_token !== undefined || form.actor_token_type !== undefined)
     return refuse('actor_token is not read: the client that authenticates is the actor');
   return form.subject_token;

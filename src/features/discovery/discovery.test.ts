@@ -65,6 +65,10 @@ describe('discovery', () => {
         'authorization_code',
         'refresh_token',
         'urn:openid:params:grant-type:ciba',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      ]);
+      assert.deepEqual(answer.json.authorization_grant_profiles_supported, [
+        'urn:ietf:params:oauth:grant-profile:id-jag',
       ]);
       assert.deepEqual(answer.json.backchannel_token_delivery_modes_supported, ['poll', 'ping']);
       assert.equal(answer.json.backchannel_user_code_parameter_supported, false);
@@ -72,7 +76,7 @@ describe('discovery', () => {
       assert.equal(answer.json.authorization_response_iss_parameter_supported, true);
       assert.ok(!('authorization_details_types_supported' in answer.json));
       const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
-      assert.deepEqual(answer.json.token_endpoint_auth_methods_supported, [...methods, 'none']);
+      assert.deepEqual(answer.json.token_endpoint_auth_methods_supported, [...methods, 'spiffe_jwt', 'none']);
       assert.deepEqual(answer.json.introspection_endpoint_auth_methods_supported, [...methods, 'Bearer']);
       assert.deepEqual(
         answer.json.introspection_endpoint_auth_signing_alg_values_supported,

@@ -5,7 +5,13 @@ const supportedScopes = [...scopes];
 const clientMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
 /** RFC 8414. */
-export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, signer }: DiscoveryDeps) => ({
+export const authorizationServer = ({
+  issuer,
+  assertionAlgorithms,
+  proofAlgorithms,
+  grantTypes,
+  signer,
+}: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
   introspection_endpoint: `${issuer}/api/v1/token/introspect`,
@@ -22,12 +28,14 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, s
   authorization_response_iss_parameter_supported: true,
   client_id_metadata_document_supported: true,
   grant_types_supported: ['client_credentials', ...grantTypes],
-  token_endpoint_auth_methods_supported: [...clientMethods, 'none'],
+  authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+  token_endpoint_auth_methods_supported: [...clientMethods, 'spiffe_jwt', 'none'],
   introspection_endpoint_auth_methods_supported: [...clientMethods, 'Bearer'],
   introspection_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   revocation_endpoint_auth_methods_supported: [...clientMethods, 'none', 'Bearer'],
   revocation_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+  dpop_signing_alg_values_supported: [...proofAlgorithms],
   // Of the published keys, the current one first. Access tokens are signed with the same keys.
   id_token_signing_alg_values_supported: [...new Set(signer.publicKeys().map(({ alg }) => alg))],
   service_documentation: `${issuer}/docs`,
@@ -41,12 +49,14 @@ export const openidConfiguration = (deps: DiscoveryDeps) => ({
 });
 
 /** RFC 9728: this API as a protected resource. */
-export const protectedResource = ({ issuer }: DiscoveryDeps) => ({
+export const protectedResource = ({ issuer, proofAlgorithms }: DiscoveryDeps) => ({
   resource: issuer,
   authorization_servers: [issuer],
   jwks_uri: `${issuer}/.well-known/jwks.json`,
   scopes_supported: supportedScopes,
   bearer_methods_supported: ['header'],
+  dpop_signing_alg_values_supported: [...proofAlgorithms],
+  dpop_bound_access_tokens_required: false,
   resource_name: 'Countersign',
   resource_documentation: `${issuer}/docs`,
 });

@@ -10,6 +10,8 @@ export interface DiscoveryDeps {
   readonly issuer: string;
   /** For client assertions. */
   readonly assertionAlgorithms: readonly string[];
+  /** For proofs of possession. */
+  readonly proofAlgorithms: readonly string[];
   /** All but `client_credentials`. */
   readonly grantTypes: readonly string[];
   readonly signer: Pick<Signer, 'publicKeys'>;

@@ -41,7 +41,7 @@ async function requestApproval(t: TestApp) {
   assert.equal(asked.status, 200, asked.text);
 }
 
-/** A subscription with a previous secret, and an agent, each created with an idempotency key; a connection, and a request for approval. */
+/** A subscription with a previous secret, and an agent, each created with an idempotency key; a connection, a request for approval, and a push stream. */
 async function fill(t: TestApp) {
   const connection = { name: 'Login', issuer: 'https://login.example.com', clientId: randomUUID() };
   const connected = await t.call('POST', `/api/v1/organizations/${t.operator.organizationId}/connections`, {
@@ -50,6 +50,17 @@ async function fill(t: TestApp) {
   });
   assert.equal(connected.status, 201, connected.text);
   await requestApproval(t);
+  const stream = await t.call('POST', '/api/v1/ssf/stream', {
+    token: await t.token(),
+    payload: {
+      delivery: {
+        method: 'urn:ietf:rfc:8935',
+        endpoint_url: 'https://receiver.example/signals',
+        authorization_header: 'Bearer of-the-receiver',
+      },
+    },
+  });
+  assert.equal(stream.status, 201, stream.text);
   const subscription = await post(t, '/webhooks', webhook);
   const agent = await post(t, '/agents', newAgent());
   const { id } = subscription.json;
@@ -107,6 +118,7 @@ const all = (name: number[], previous: number[], response: number[]) => ({
   'connections.client_secret': previous,
   'idempotency_keys.response': response,
   'approvals.ping': previous,
+  'signal_streams.authorization_header': previous,
 });
 
 /** Every stored text, opened with the keys of the node. */
@@ -158,8 +170,8 @@ describe('the rotation of the encryption key', () => {
     const { reencrypted, damaged } = await rotate(second, {
       onProgress: (...step) => void progress.push(step),
     });
-    assert.deepEqual([reencrypted, damaged.rows], [6, 0]);
-    assert.deepEqual(progress.at(-1), [6, 0]);
+    assert.deepEqual([reencrypted, damaged.rows], [7, 0]);
+    assert.deepEqual(progress.at(-1), [7, 0]);
     assert.deepEqual(await countsOf(second), all([1, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]));
     await assertReadable(second, 2, filled);
     for (const { url, payload, key, expected } of filled.repeats)
@@ -181,12 +193,12 @@ describe('the rotation of the encryption key', () => {
     assert.deepEqual(
       events.map(({ action, metadata: { rows, left } }) => [action.split('_').at(-1), rows, left]),
       [
-        ['started', 6, undefined],
-        ['ended', 6, 0],
+        ['started', 7, undefined],
+        ['ended', 7, 0],
         ['started', 0, undefined],
         ['ended', 0, 0],
-        ['started', 6, undefined],
-        ['ended', 6, 0],
+        ['started', 7, undefined],
+        ['ended', 7, 0],
       ],
     );
     assert.ok(!JSON.stringify(events).includes(text(2)));
@@ -199,7 +211,7 @@ describe('the rotation of the encryption key', () => {
     const first = await startApp(keys(1), plain);
     // A secret of a response is not stored without a key.
     assert.deepEqual(await countsOf(first), all([0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 1, 0]));
-    assert.equal((await rotate(first)).reencrypted, 5);
+    assert.equal((await rotate(first)).reencrypted, 6);
     await assertReadable(first, 1, { secrets, repeats: repeats.slice(1) });
   });
 
@@ -236,7 +248,7 @@ describe('the rotation of the encryption key', () => {
     const second = await startApp(keys(2, 1), t);
 
     const refused = await rotate(second);
-    assert.deepEqual([refused.reencrypted, refused.left], [6, 101]);
+    assert.deepEqual([refused.reencrypted, refused.left], [7, 101]);
     const skipped = await rotate(second, { skipUnreadable: true });
     assert.deepEqual([skipped.reencrypted, skipped.left], [0, 0]);
     assert.equal(skipped.unknown.rows, 101);

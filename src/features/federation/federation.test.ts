@@ -30,7 +30,7 @@ describe('POST /federation/trust', () => {
     assert.match(id, /^[0-9a-f-]{36}$/);
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.equal(updatedAt, createdAt);
-    assert.deepEqual(rest, { name: 'Acme', issuer, jwksUri: `${issuer}/keys` });
+    assert.deepEqual(rest, { name: 'Acme', issuer, jwksUri: `${issuer}/keys`, idJag: false });
     assert.deepEqual((await t.call('GET', `${url}/partners/${id}`, { token })).json, json);
   });
   it('409 PARTNER_ALREADY_EXISTS when the issuer is a partner, and for all but one of 50 concurrent requests', async () => {

@@ -3,12 +3,18 @@ import { type ExternalTokenReason, externalTokenReasons } from '../../contract/e
 import Type from '../../contract/json-schema.ts';
 import { Address, IssuerAddress, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
 
+const IdJag = Type.Boolean({
+  description:
+    'whether agents get identity assertions (ID-JAG) for this partner, about people for whom they act',
+});
+
 export const Partner = Type.Object(
   {
     id: Uuid,
     name: Type.String(),
     issuer: Type.String(),
     jwksUri: Type.String(),
+    idJag: IdJag,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -19,13 +25,18 @@ export type Partner = Static<typeof Partner>;
 export const Partners = Type.Array(Partner);
 
 export const NewPartner = Type.Object(
-  { name: Name, issuer: IssuerAddress, jwksUri: Address },
+  { name: Name, issuer: IssuerAddress, jwksUri: Address, idJag: Type.Optional(IdJag) },
   { title: 'NewFederationPartner', additionalProperties: false },
 );
 export type NewPartner = Static<typeof NewPartner>;
 
 export const PartnerChange = Type.Object(
-  { name: Type.Optional(Name), issuer: Type.Optional(IssuerAddress), jwksUri: Type.Optional(Address) },
+  {
+    name: Type.Optional(Name),
+    issuer: Type.Optional(IssuerAddress),
+    jwksUri: Type.Optional(Address),
+    idJag: Type.Optional(IdJag),
+  },
   { title: 'FederationPartnerChange', additionalProperties: false },
 );
 export type PartnerChange = Static<typeof PartnerChange>;

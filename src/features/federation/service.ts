@@ -44,11 +44,11 @@ export function createFederationService(deps: FederationDeps): FederationService
     tx: Tx,
     caller: Caller,
     type: EventType,
-    { id: partnerId, name, issuer, jwksUri }: Partner,
+    { id: partnerId, name, issuer, jwksUri, idJag }: Partner,
     more: object = {},
   ) => {
     const { organizationId, agentId } = caller;
-    const metadata = { partnerId, name, issuer, jwksUri, ...more };
+    const metadata = { partnerId, name, issuer, jwksUri, idJag, ...more };
     await ledger.record(tx, caller, type, { organizationId, agentId, metadata });
   };
 
@@ -93,7 +93,7 @@ export function createFederationService(deps: FederationDeps): FederationService
       validateAddresses(wanted);
       return db.transaction(async (tx) => {
         const now = isoTime(clock);
-        const partner: Partner = { id: ids.uuid(), ...wanted, createdAt: now, updatedAt: now };
+        const partner: Partner = { id: ids.uuid(), idJag: false, ...wanted, createdAt: now, updatedAt: now };
         if (!(await insertPartner(tx, partner)))
           fail('PARTNER_ALREADY_EXISTS', { details: { field: 'issuer' } });
         await record(tx, caller, 'partner.added', partner);

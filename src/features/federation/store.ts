@@ -3,15 +3,15 @@ import { sql } from '../../kernel/data/sql.ts';
 import type { Partner } from './schema.ts';
 
 const columns = sql`
-  partner_id as id, name, issuer, jwks_uri as "jwksUri", created_at as "createdAt", updated_at as "updatedAt"`;
+  partner_id as id, name, issuer, jwks_uri as "jwksUri", id_jag as "idJag", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** False when the issuer is already a partner. */
 export async function insertPartner(db: Queryable, partner: Partner): Promise<boolean> {
-  const { id, name, issuer, jwksUri, createdAt, updatedAt } = partner;
+  const { id, name, issuer, jwksUri, idJag, createdAt, updatedAt } = partner;
   const inserted = await db.run(
     'federation.insert',
-    sql`insert into federation_partners (partner_id, name, issuer, jwks_uri, created_at, updated_at)
-        values (${id}, ${name}, ${issuer}, ${jwksUri}, ${createdAt}, ${updatedAt})
+    sql`insert into federation_partners (partner_id, name, issuer, jwks_uri, id_jag, created_at, updated_at)
+        values (${id}, ${name}, ${issuer}, ${jwksUri}, ${idJag}, ${createdAt}, ${updatedAt})
         on conflict (issuer) do nothing`,
   );
   return inserted === 1;
@@ -34,11 +34,11 @@ export const lockPartners = (tx: Queryable): Promise<number> =>
   tx.run('federation.lock', sql`lock table federation_partners in share row exclusive mode`);
 
 export async function updatePartner(tx: Queryable, partner: Partner): Promise<void> {
-  const { id, name, issuer, jwksUri, updatedAt } = partner;
+  const { id, name, issuer, jwksUri, idJag, updatedAt } = partner;
   await tx.run(
     'federation.update',
     sql`update federation_partners
-        set name = ${name}, issuer = ${issuer}, jwks_uri = ${jwksUri}, updated_at = ${updatedAt}
+        set name = ${name}, issuer = ${issuer}, jwks_uri = ${jwksUri}, id_jag = ${idJag}, updated_at = ${updatedAt}
         where partner_id = ${id}`,
   );
 }

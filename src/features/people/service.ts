@@ -22,6 +22,7 @@ import {
   deletePerson,
   deleteUnused,
   deleteWaiting,
+  findByIdentity,
   findInvitations,
   findPerson,
   findPersonById,
@@ -73,6 +74,10 @@ export interface PeopleSignIn {
 export interface PeopleAccess {
   /** Of any organization; undefined when there is none. */
   findPerson(db: Queryable, personId: string): Promise<Person | undefined>;
+  findByIdentity(
+    db: Queryable,
+    identity: { readonly organizationId: string; readonly issuer: string; readonly subject: string },
+  ): Promise<Person | undefined>;
   /** The invitations by e-mail that wait for a sign-in through the connection. The organization must be locked. */
   deleteWaitingInvitations(
     tx: Tx,
@@ -248,6 +253,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
     admit: createAdmission(deps, record),
 
     findPerson: findPersonById,
+    findByIdentity,
     async deleteWaitingInvitations(tx, actor, { connectionId }) {
       const deleted = await deleteWaiting(tx, connectionId);
       await ledger.recordAll(

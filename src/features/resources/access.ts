@@ -19,7 +19,7 @@ import {
 import { detailsProblem, readAuthorizationDetails } from './detail-types.ts';
 import type { ResourceDeps } from './feature.ts';
 import { mayGrantAll, type RefuseGranting } from './granting-rule.ts';
-import { findLendingTarget } from './lending-store.ts';
+import { findLending, findLendingTarget } from './lending-store.ts';
 import { findOtherUse, findPersonTarget, findTargets, joinTargets } from './targets-store.ts';
 
 /** These need no other feature. */
@@ -32,6 +32,7 @@ export const resourceReads = {
   findPersonTarget,
   findPersonGrants,
   findLendingTarget,
+  findLending,
   readAuthorizationDetails,
   detailsProblem,
   joinTargets,

@@ -111,12 +111,17 @@ export function shareEvent(
   return { actor, type, subject: { organizationId: log, agentId: actor.agentId ?? nilUuid, metadata } };
 }
 
+/** A grant that has lost some of its scopes. */
+export interface NarrowedGrant extends StoredGrant {
+  readonly narrowed: true;
+}
+
 /** `grant`: as it is now, or as it was before its removal. */
 export function grantEvent(
   caller: Caller,
   type: 'grant.changed' | 'grant.removed',
   resource: Resource,
-  { agentId, organizationId, held }: StoredGrant,
+  { agentId, organizationId, held, ...rest }: StoredGrant | NarrowedGrant,
   reason?: Reason,
 ): LedgerEntry {
   const { resourceId, identifier } = resource;
@@ -132,6 +137,7 @@ export function grantEvent(
         resourceId,
         identifier,
         scopes: Object.keys(held),
+        ...('narrowed' in rest && { narrowed: true }),
         ...(reason && { reason }),
       },
     },

@@ -10,6 +10,7 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { ApiError } from '../../kernel/fail.ts';
 import type { PolicyPower } from '../workload-identity/policies/store.ts';
 import type { ComparedGrant } from './access-store.ts';
+import type { NarrowedGrant } from './events.ts';
 import type { ResourceDeps } from './feature.ts';
 import { deleteGrants, type GrantSelection, narrowGrants, type StoredGrant } from './grants-store.ts';
 import type { Resource } from './schema.ts';
@@ -106,7 +107,7 @@ export type RevokeGrants = (
   caller: Caller,
   resource: Pick<Resource, 'resourceId' | 'organizationId' | 'identifier' | 'claims'>,
   revocation: Revocation,
-) => Promise<{ changed: StoredGrant[]; removed: StoredGrant[] }>;
+) => Promise<{ changed: NarrowedGrant[]; removed: StoredGrant[] }>;
 
 export const createRevocation =
   (refuseGranting: RefuseGranting): RevokeGrants =>
@@ -122,7 +123,8 @@ export const createRevocation =
       const scopes = narrow?.scopes ?? [...new Set(grants.flatMap(({ held }) => Object.keys(held)))];
       await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes, claims }]);
     }
-    return revoked;
+    const changed = revoked.changed.map((grant) => ({ ...grant, narrowed: true }) as const);
+    return { ...revoked, changed };
   };
 
 /** Records the refusals of a service, after the rollback of the transaction. */

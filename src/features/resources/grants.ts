@@ -101,7 +101,14 @@ export function createGrantService(
           updatedAt: now,
         };
         await upsertGrant(tx, grant);
-        await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
+        await ledger.recordAll(tx, [
+          grantEvent(
+            caller,
+            'grant.changed',
+            resource,
+            lost.length > 0 ? { ...grant, narrowed: true } : grant,
+          ),
+        ]);
         return toGrant(resource, grant, scopes);
       }),
 

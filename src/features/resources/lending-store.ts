@@ -34,6 +34,7 @@ export interface LendingTarget {
   readonly authorizationDetailTypes: readonly AuthorizationDetailType[];
   /** People of the owner who may lend every scope. */
   readonly approvers: readonly string[];
+  readonly tokenLifetimeSeconds: number;
 }
 
 /**
@@ -49,7 +50,7 @@ export const findLendingTarget = (
     'resources.findLendingTarget',
     sql`select r.resource_id as "resourceId", ${shownIdentifier} as identifier, r.name, r.organization_id as "ownerId", r.scopes,
           r.authorization_detail_types as "authorizationDetailTypes", r.approvers,
-          array[r.organization_id] || array(
+          r.token_lifetime_seconds as "tokenLifetimeSeconds", array[r.organization_id] || array(
             select s.organization_id from resource_shares s join organizations o using (organization_id)
             where s.resource_id = r.resource_id and o.status = 'active' order by s.created_at, s.organization_id)
             as "organizationIds"
@@ -72,4 +73,51 @@ export async function findPeopleOf(
         where organization_id = ${organizationId} and person_id = any(${personIds}::uuid[])`,
   );
   return new Set(rows.map(({ personId }) => personId));
+}
+
+/** A person with a live chain for a resource, and the scopes that the person may lend there now. */
+interface LentScopes {
+  readonly personId: string;
+  readonly organizationId: string;
+  readonly ownerId: string;
+  readonly identifier: string;
+  readonly scopes: readonly string[];
+}
+
+/** The people at a resource, or one person. `organizationId`: of a share that may have ended. */
+export type Lending =
+  | { readonly resourceId: string; readonly organizationId?: string }
+  | { readonly personId: string };
+
+export type FindLending = (db: Queryable, which: readonly Lending[], now: Date) => Promise<LentScopes[]>;
+
+/** The people who lend at the resources, and the resources at which the people lend. Nothing of our own API. */
+export function findLending(db: Queryable, which: readonly Lending[], now: Date): Promise<LentScopes[]> {
+  const personIds = which.flatMap((one) => ('personId' in one ? [one.personId] : []));
+  const atResources = which.filter((one) => 'resourceId' in one);
+  const resourceIds = atResources.map(({ resourceId }) => resourceId);
+  const organizationIds = atResources.flatMap(({ organizationId }) => organizationId ?? []);
+  return db.many(
+    'resources.findLending',
+    sql`with asked as materialized (
+          select r.resource_id, r.organization_id, ${shownIdentifier} as audience from resources r
+          where r.resource_id = any(${resourceIds}::uuid[])
+        ), concerned as materialized (
+          select organization_id from asked
+          union select s.organization_id from resource_shares s join asked using (resource_id)
+          union select unnest(${organizationIds}::uuid[])
+        )
+        select p.person_id as "personId", p.organization_id as "organizationId", r.organization_id as "ownerId",
+          lent.audience as identifier,
+          array(select jsonb_object_keys(case when r.deleted_at is null then ${lentByPerson} else '{}' end)) as scopes
+        from people p
+          join lateral (
+            select distinct unnest(d.resource) as audience from delegations d
+            where d.subject_type = 'person' and d.subject_id = p.person_id and d.revoked_at is null and d.expires_at > ${now}
+          ) lent on p.person_id = any(${personIds}::uuid[]) or lent.audience in (select audience from asked)
+          join ${resourceOf(sql`lent.audience`, sql`p.organization_id::text`)}
+          ${shareWithPerson}
+        where (p.person_id = any(${personIds}::uuid[]) or p.organization_id = any(array(select organization_id from concerned)))
+          and (p.person_id = any(${personIds}::uuid[]) or r.resource_id in (select resource_id from asked))`,
+  );
 }

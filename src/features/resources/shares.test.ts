@@ -206,7 +206,13 @@ describe('narrowing', () => {
         agentId,
         scopes,
         reason,
-        { agentId, resourceId, identifier, requestId: 'shared-resource' },
+        {
+          agentId,
+          resourceId,
+          identifier,
+          requestId: 'shared-resource',
+          ...(action === 'grant.changed' && { narrowed: true }),
+        },
       ]),
     );
     assert.ok(

@@ -14,7 +14,7 @@ const sdkFiles: Readonly<Partial<Record<Language, SdkFiles>>> = {
   typescript: {
     from: 'sdk/typescript/src',
     to: 'src/countersign',
-    includes: (path) => path.endsWith('.ts') && !path.startsWith('adapters/'),
+    includes: (path) => path.endsWith('.ts') && !path.startsWith('adapters/') && path !== 'verify/mcp.ts',
   },
   python: {
     from: 'sdk/python/src/countersign',

@@ -29,6 +29,8 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
     readonly client_uri?: unknown;
     /** What exactly was approved (RFC 9396). */
     readonly authorization_details?: unknown;
+    /** Of a token that is bound to a key: `jkt` is its thumbprint. */
+    readonly cnf?: { readonly jkt: string };
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;
@@ -43,8 +45,12 @@ export const isAccessTokenClaims = (claims: Claims): claims is AccessTokenClaims
   isUuid(String(claims.organization_id)) &&
   (claims.epoch === undefined || Number.isSafeInteger(claims.epoch)) &&
   (claims.credential_id == null || isUuid(String(claims.credential_id))) &&
+  (claims.cnf === undefined || isConfirmation(claims.cnf)) &&
   (claims.trust_policy_id === undefined || isUuid(String(claims.trust_policy_id))) &&
   (readDelegation(claims as AccessTokenClaims) !== undefined || isOwn(claims as AccessTokenClaims));
+
+const isConfirmation = (cnf: unknown): boolean =>
+  typeof cnf === 'object' && cnf !== null && 'jkt' in cnf && typeof cnf.jkt === 'string';
 
 /** A token of the agent's own has no claim of a delegation. */
 const isOwn = (claims: AccessTokenClaims): boolean =>

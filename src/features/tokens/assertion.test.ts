@@ -99,10 +99,11 @@ describe('private_key_jwt', () => {
   }
   it('200 with the issuer as audience, with client_id beside it, and with client_id alone in the claims', async () => {
     assert.equal((await ask(await sign(claims({ aud: 'http://countersign.test' })))).status, 200);
-    assert.equal(
-      (await ask(await sign(claims({ aud: ['https://other', endpoint] })), { client_id: agentId })).status,
-      200,
-    );
+    assert.equal((await ask(await sign(claims({ aud: [endpoint] })), { client_id: agentId })).status, 200);
+  });
+  it('200 with the type client-authentication+jwt, with JWT, and with none', async () => {
+    for (const typ of ['client-authentication+jwt', 'application/Client-Authentication+JWT', 'JWT'])
+      assert.equal((await ask(await sign(claims(), 'EdDSA', undefined, { typ }))).status, 200, typ);
   });
   it('exactly one of twenty at once with the same assertion gets a token', async () => {
     const assertion = await sign(claims());
@@ -119,6 +120,16 @@ describe('private_key_jwt', () => {
     ['an unknown agent', () => sign(claims({ iss: crypto.randomUUID(), sub: crypto.randomUUID() }))],
     ['a subject that is no id', () => sign(claims({ iss: 'x', sub: 'x' }))],
     ['another audience', () => sign(claims({ aud: 'https://elsewhere.example' }))],
+    ['another audience beside ours', () => sign(claims({ aud: ['https://other', endpoint] }))],
+    ['both of our audiences', () => sign(claims({ aud: ['http://countersign.test', endpoint] }))],
+    ['the issuer with a slash', () => sign(claims({ aud: 'http://countersign.test/' }))],
+    ['another endpoint of ours', () => sign(claims({ aud: `${endpoint}/introspect` }))],
+    ['an empty list of audiences', () => sign(claims({ aud: [] }))],
+    ['the type of an access token', () => sign(claims(), 'EdDSA', undefined, { typ: 'at+jwt' })],
+    [
+      'the type of an identity assertion',
+      () => sign(claims(), 'EdDSA', undefined, { typ: 'oauth-id-jag+jwt' }),
+    ],
     ['no audience', () => sign(claims({ aud: undefined }))],
     ['no expiry', () => sign(claims({ exp: undefined }))],
     ['an expiry in the past', () => sign(claims({ exp: now() - 1 }))],

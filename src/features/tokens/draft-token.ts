@@ -3,6 +3,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
+import { timeOfUuid } from '../../kernel/ids.ts';
 import { agentsEpoch } from './access-token-claims.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
 import type { TokenDeps } from './feature.ts';
@@ -16,6 +17,8 @@ export interface TokenContents extends Omit<AuthorizedToken, 'scopes' | 'exact'>
   readonly resource?: ResourceContents;
   /** The agents of the delegation besides the client. */
   readonly otherAgents: readonly AgentStatus[];
+  /** RFC 7638 thumbprint of the key that the token is bound to. */
+  readonly keyThumbprint?: string;
 }
 
 export interface ResourceContents {
@@ -48,18 +51,21 @@ export const createDraftToken =
   }: Pick<TokenDeps, 'clock' | 'ids' | 'signer' | 'hasTokenLimit'>): DraftToken =>
   (client, contents, origin, credentialId, keyId) => {
     const { agentId, organizationId } = client;
-    const { audience, scope, otherAgents, resource, metadata, authorizationDetails } = contents;
+    const { audience, scope, otherAgents, resource, metadata, authorizationDetails, keyThumbprint } =
+      contents;
     const now = clock.now();
     const times = tokenTimes(contents, now);
     const expiresIn = times.exp - times.iat;
-    // Nodes of earlier versions compare the time in the id, to the millisecond, with the times of ends; `iat` counts seconds only. The
-    // clock of another node may have set the time of an end ahead of this one.
+    // Verifiers with signals compare the time in the id, to the millisecond, with the times of ends; `iat` counts seconds only. They
+    // count tokens from shortly after an end as earlier ones, because other nodes with other clocks may have issued them.
     const lastEnd = Math.max(
       tokensEndedAt(client),
+      // An organization that was never suspended has ended no tokens.
+      client.organizationEpoch > 0 ? Date.parse(client.organizationUpdatedAt) : 0,
       resource?.heldSince ?? 0,
       ...otherAgents.map(tokensEndedAt),
     );
-    const tokenId = ids.uuidV7(Math.max(now, 1 + lastEnd));
+    const tokenId = ids.uuidV7(Math.max(now, lastEnd + limits.signals.issueToleranceMs + 1));
     const proof = { credential_id: credentialId, ...(keyId !== undefined && { key_id: keyId }) };
     const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId, ...proof };
     return decision(
@@ -74,9 +80,11 @@ export const createDraftToken =
             tokenId,
             scope,
             audience,
-            expiresIn,
+            // From the time in the token's id.
+            expiresIn: times.exp - Math.floor(timeOfUuid(tokenId) / 1000),
             credentialId,
             ...(keyId && { keyId }),
+            ...(keyThumbprint && { keyThumbprint }),
             ...(authorizationDetails && { authorizationDetails }),
             ...metadata,
           },
@@ -108,6 +116,7 @@ export const tokenClaims = (
     clientUri,
     authorizationDetails,
     otherAgents,
+    keyThumbprint,
   }: TokenContents,
 ) => ({
   ...resource?.claims,
@@ -121,6 +130,7 @@ export const tokenClaims = (
   ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
   ...(clientUri !== undefined && { client_uri: clientUri }),
   ...(authorizationDetails && { authorization_details: authorizationDetails }),
+  ...(keyThumbprint !== undefined && { cnf: { jkt: keyThumbprint } }),
 });
 
 const tokensEndedAt = (agent: AgentStatus): number =>
@@ -143,10 +153,16 @@ function delegationClaims({ subjectType, actorIds, chainIds }: Delegation) {
 
 async function tokenResponse(
   signing: Promise<string>,
-  { scope, refreshToken, authorizationDetails }: TokenContents,
+  { scope, refreshToken, authorizationDetails, keyThumbprint }: TokenContents,
   expiresIn: number,
 ): Promise<IssuedToken> {
-  const issued = { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope } as const;
+  const tokenType = keyThumbprint === undefined ? 'Bearer' : 'DPoP';
+  const issued = {
+    access_token: await signing,
+    token_type: tokenType,
+    expires_in: expiresIn,
+    scope,
+  } as const;
   if (refreshToken === undefined && !authorizationDetails) return issued;
   return {
     ...issued,

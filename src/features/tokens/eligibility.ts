@@ -2,6 +2,8 @@
 import { type Scope, scopes } from '../../contract/scopes.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
+import type { VerifiedProof } from '../../kernel/ports/possession.ts';
+import { type PossessionChecks, usedProof } from './possession.ts';
 import { type AgentStatus, findAgentStatuses, lockAgentStatus } from './store.ts';
 
 export interface TokenEligibility {
@@ -30,6 +32,37 @@ export function requireActive(status: AgentStatus): void {
   const problem = problemOf(status);
   if (problem !== undefined) failToken('unauthorized_client', problem);
 }
+
+/** TokenError for an agent that demands a proof of possession, in a request without one. */
+export function requirePossession({ dpopBoundAccessTokens }: AgentStatus, hasProof: boolean): void {
+  if (dpopBoundAccessTokens && !hasProof)
+    failToken(
+      'invalid_dpop_proof',
+      'this agent gets tokens only with a DPoP proof: its dpopBoundAccessTokens is true',
+      'no proof of possession',
+    );
+}
+
+/**
+ * Locks the agent until the transaction ends, and uses its proof of possession up. TokenError unless it is active, and has sent the proof
+ * that it demands.
+ */
+export type LockClient = (
+  tx: Tx,
+  agentId: string,
+  keyProof: VerifiedProof | undefined,
+) => Promise<AgentStatus>;
+
+export const createLockClient =
+  ({ useProofs }: Pick<PossessionChecks, 'useProofs'>): LockClient =>
+  async (tx, agentId, keyProof) => {
+    const client = await lockAgentStatus(tx, agentId);
+    if (!client) return failToken('unauthorized_client', 'the agent does not exist');
+    requireActive(client);
+    requirePossession(client, keyProof !== undefined);
+    if (keyProof && !(await useProofs(tx, [keyProof]))[0]) throw usedProof();
+    return client;
+  };
 
 function eligibilityOf(status: AgentStatus): TokenEligibility {
   const problem = problemOf(status);

@@ -1,11 +1,12 @@
 /**
  * Tokens: authenticates clients and issues access tokens, verifies tokens for the guard, introspects and revokes them. Owns
- * `token_revocations` and `used_assertions`. Its store also reads agents, organizations, credentials, resources and grants, because
+ * `token_revocations`, `used_assertions` and `used_proofs`. Its store also reads agents, organizations, credentials, resources and grants, because
  * the hot path reads all of a client in one query.
  */
 
 import type { Caller } from '../../kernel/caller.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Possession } from '../../kernel/ports/possession.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
@@ -18,14 +19,16 @@ import type { CheckTokens, ReachedTokenLimit } from '../tiers/token-quota.ts';
 import { createClientAuthentication } from './clients/authenticate-client.ts';
 import { createProofVerifier } from './clients/verify-credential.ts';
 import { createDraftToken } from './draft-token.ts';
-import { findEligibility, lockEligibility } from './eligibility.ts';
+import { createLockClient, findEligibility, lockEligibility } from './eligibility.ts';
 import { clientCredentials } from './endpoint/client-credentials.ts';
 import { createFindExternalAssertion } from './endpoint/external-assertion.ts';
 import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
+import { createForwardAuth } from './forward-auth.ts';
 import type { ExternalClientAssertion, Grant, IssuedToken, WorkloadAction } from './grant.ts';
 import { createIntrospection } from './introspection.ts';
 import { createIssueOne } from './issue-one.ts';
-import { createExpiryLoop } from './loops.ts';
+import { createExpiryLoop, createProofExpiryLoop } from './loops.ts';
+import { createPossessionChecks } from './possession.ts';
 import { createPreview } from './preview/preview.ts';
 import { tokenRoutes } from './routes.ts';
 import { createLimitScopes } from './scope-limit.ts';
@@ -50,6 +53,7 @@ export interface TokenDeps
   /** `verified`: each organization has its own loopback resources. */
   readonly resourceIdentifiers: 'open' | 'verified';
   readonly assertions: Assertions;
+  readonly possession: Possession;
   readonly statuses: TokenStatuses;
   /** The grants of other features; `client_credentials` is this feature's own. */
   readonly grants: readonly Grant[];
@@ -67,6 +71,8 @@ export interface TokenDeps
 /** Clients that authenticate by an assertion of an external issuer. */
 interface ExternalAssertions {
   isExternal(assertion: string): boolean;
+  /** Issues a token of the client's own for the assertion of the grant jwt-bearer. */
+  exchange(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
   /** Issues a token of the client's own. */
   redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
   /** Authenticates the client for another grant. One transaction marks the assertion as used and issues. */
@@ -81,19 +87,22 @@ export function createTokens(deps: TokenDeps) {
   const proofs = createProofVerifier(deps);
   const draft = createDraftToken(deps);
   const limitScopes = createLimitScopes(deps);
-  const mint = createIssueOne(deps, draft, limitScopes);
+  const possession = createPossessionChecks(deps);
+  const mint = createIssueOne(deps, draft, limitScopes, createLockClient(possession));
   const ownGrant = clientCredentials(deps.issuer);
   const grants: [Grant, ...Grant[]] = [ownGrant, ...deps.grants];
   return {
     routes: tokenRoutes(
-      createTokenEndpoint(deps, grants, { mint, draft, limitScopes, proofs }),
+      createTokenEndpoint(deps, grants, { mint, draft, limitScopes, proofs, possession }),
       createIntrospection(deps, verifier.verify),
+      createForwardAuth(deps, verifier, possession),
       createPreview(deps, ownGrant, limitScopes),
       deps.revokeRefreshToken,
       grants,
     ),
-    loops: [createExpiryLoop(deps)],
+    loops: [createExpiryLoop(deps), createProofExpiryLoop(deps)],
     mint,
+    possession,
     ...verifier,
     authenticateClient: createClientAuthentication(deps, proofs),
     findExternalAssertion: createFindExternalAssertion(deps),

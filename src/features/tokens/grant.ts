@@ -1,19 +1,26 @@
 /**
  * OAuth 2.0 grants of the token endpoint. A grant is data: a feature describes its own, app.ts passes it to the tokens feature,
  * and the token endpoint runs the same stages for all of them. Features that issue tokens elsewhere use the same `Mint`.
+ *
+ * A request of an unbatched grant runs, in this order: `isWorkloadAssertion` while it is parsed; `publicClients.register` and `findAgent`
+ * for a client that is named by an address; authentication and counting; `prepare` and `agentsToLock`; and in the transaction that issues
+ * `authorize` and `whenIssued`. Before that transaction only `register` and `prepare` write, each in a transaction of its own.
  */
 import type { TSchema } from 'typebox';
 import type { AuthorizationDetails } from '../../contract/authorization-details.ts';
 import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
+import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import type { TokenError } from '../../kernel/fail.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
+import type { VerifiedProof } from '../../kernel/ports/possession.ts';
 
 /** RFC 6749 §5.1; `issued_token_type` is of RFC 8693. */
 export interface IssuedToken {
   readonly access_token: string;
-  readonly token_type: 'Bearer';
+  /** `DPoP` for a token that is bound to a key (RFC 9449 §5); `N_A` for one that opens no API (RFC 8693 §2.2.1). */
+  readonly token_type: 'Bearer' | 'DPoP' | 'N_A';
   readonly expires_in: number;
   readonly scope: string;
   readonly issued_token_type?: string;
@@ -53,6 +60,8 @@ export interface AuthorizedToken {
 
 interface MintRequest extends AuthorizedToken {
   readonly origin: Origin;
+  /** The token is bound to the key, and the transaction marks the proof as used. */
+  readonly keyProof?: VerifiedProof | undefined;
   /** The client that will hold the token. */
   readonly agentId: string;
 }
@@ -76,6 +85,8 @@ export interface AuthenticatedClient {
   readonly trustPolicyId?: string;
   /** Joins the audit event: the trust policy and issuer of an external assertion. */
   readonly auditMetadata?: Readonly<Record<string, unknown>>;
+  /** Of a workload: the key whose possession the request proves. It goes to `Mint`. */
+  readonly keyProof?: VerifiedProof;
 }
 
 export interface GrantRequest {
@@ -84,12 +95,20 @@ export interface GrantRequest {
   readonly form: Readonly<Record<string, string | undefined>>;
   /** The `resource` of the form; undefined when it names none. */
   readonly audience: string | undefined;
+  /** RFC 7638 thumbprint of the key whose possession the request proves (DPoP). */
+  readonly keyThumbprint?: string;
 }
 
 /** A refusal that changes something nevertheless: the endpoint commits it with the record of the refusal. */
 export interface RefusalWithEffect {
   readonly refusal: TokenError;
   effect(tx: Tx): Promise<unknown>;
+}
+
+/** Another kind of token than an access token. It takes no part of the plan's quota. */
+export interface OtherToken {
+  readonly entry: LedgerEntry;
+  readonly response: Promise<IssuedToken>;
 }
 
 /** A grant whose clients are known by a public `client_id`, or by the address of their metadata document. */
@@ -99,6 +118,8 @@ interface PublicClients {
    * not refer to one of its agents.
    */
   findAgent(form: GrantRequest['form'], clientUri: string): Promise<string | undefined>;
+  /** Before `findAgent`: makes the agent of a client that the form itself vouches for. */
+  register?(form: GrantRequest['form'], clientUri: string, origin: Origin): Promise<void>;
   /** The description of `invalid_grant` for such a form. */
   readonly unknown: string;
 }
@@ -129,6 +150,18 @@ export interface BatchedGrant extends GrantBase {
 /** Each request has its own transaction, which may wait for locks. */
 export interface UnbatchedGrant extends GrantBase {
   readonly transaction: 'own';
+  /** Whether the form's own `assertion` says who the client is: then the request needs no other proof. */
+  isWorkloadAssertion?(form: GrantRequest['form']): boolean;
+  /**
+   * Before the transaction, once the client is authenticated and counted: for work that calls other servers or takes other locks. A refusal
+   * changes nothing, and is recorded by the transaction.
+   */
+  prepare?(
+    request: Omit<GrantRequest, 'client'> & {
+      readonly client: Pick<AuthenticatedClient, 'agentId' | 'organizationId'>;
+      readonly origin: Origin;
+    },
+  ): Promise<TokenError | undefined>;
   /** The agents besides the client that `authorize` locks. The endpoint locks all agents at once, which avoids deadlocks. */
   agentsToLock(form: GrantRequest['form']): Promise<readonly string[]>;
   /** Admits clients without credentials; absent: none. */
@@ -137,7 +170,7 @@ export interface UnbatchedGrant extends GrantBase {
   authorize(
     tx: Tx,
     request: GrantRequest & { readonly origin: Origin },
-  ): Promise<AuthorizedToken | RefusalWithEffect>;
+  ): Promise<AuthorizedToken | OtherToken | RefusalWithEffect>;
 }
 
 export type Grant = BatchedGrant | UnbatchedGrant;
@@ -145,14 +178,21 @@ export type Grant = BatchedGrant | UnbatchedGrant;
 /** A client assertion that is signed by an external issuer (workload identity), not by the client's own key. */
 export interface ExternalClientAssertion {
   readonly token: string;
+  /** A JWT-SVID, which only policies for SPIFFE admit. */
+  readonly svid?: boolean;
   /** The `client_id` of the form, if it names one. */
   readonly agentId: string | undefined;
   /** The scopes asked for a token of the client's own; undefined for other grants, which read the form themselves. */
   readonly scope: string | undefined;
   readonly origin: Origin;
-  /** The agents besides the client that the grant locks; called once the client is authenticated and counted. */
-  agentsToLock(): Promise<readonly string[]>;
+  /** The agents besides the client that the grant locks; called once the client is authenticated and counted, and has proven its key. */
+  agentsToLock(
+    client: Pick<AuthenticatedClient, 'agentId' | 'organizationId'>,
+    keyProof: VerifiedProof | undefined,
+  ): Promise<readonly string[]>;
   readonly countAgainst: CountAgainst;
+  /** The key whose possession the request proves; called once the client is authenticated and counted. Refuses by a TokenError. */
+  provePossession?(): Promise<VerifiedProof | undefined>;
 }
 
 /** Acts for an authenticated workload, in the transaction that marks its assertion as used. */

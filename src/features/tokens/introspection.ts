@@ -9,7 +9,8 @@ import { fail } from '../../kernel/fail.ts';
 import { refuseUnidentified, resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Introspection } from './schema.ts';
-import { type AgentStatus, insertRevocation } from './store.ts';
+import { insertRevocation } from './store.ts';
+import type { TokenStatus } from './token-status.ts';
 import type { VerifiedToken, VerifyToken } from './verify-token.ts';
 
 export interface IntrospectionService {
@@ -22,7 +23,7 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
   const { db, clock, ledger, issuer, isAdmin, countIntrospection } = deps;
 
   /** Only an operator, the agent itself included, revokes an operator's token. */
-  const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: AgentStatus) => {
+  const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: TokenStatus) => {
     if (caller.agentId === agentId || isOperator(caller)) return true;
     if (caller.organizationId !== organizationId || allowedScopes.includes(operatorScope)) return false;
     return caller.scopes.has('agents:write') || isAdmin(caller);
@@ -30,19 +31,20 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
 
   const describe = memoize(({ claims, scopes, delegation }: VerifiedToken) => {
     const { aud, sub, client_id, organization_id, iat, exp, jti } = claims;
-    const { act, chain_id, sub_profile, client_uri, authorization_details } = claims;
+    const { act, chain_id, sub_profile, client_uri, authorization_details, cnf } = claims;
     const described = {
       active: true,
       sub,
       client_id,
       scope: scopes.join(' '),
-      token_type: 'Bearer',
+      token_type: cnf ? 'DPoP' : 'Bearer',
       iat,
       exp,
       aud,
       iss: issuer,
       jti,
       organization_id,
+      ...(cnf && { cnf }),
     };
     const person = delegation?.subjectType && {
       sub_profile,
@@ -94,7 +96,12 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
         await ledger.record(tx, caller, 'token.revoked', {
           organizationId,
           agentId,
-          metadata: { tokenId: claims.jti, scope: claims.scope, expiresAt: revocation.expiresAt },
+          metadata: {
+            tokenId: claims.jti,
+            scope: claims.scope,
+            audience: claims.aud,
+            expiresAt: revocation.expiresAt,
+          },
         });
       });
     },

@@ -1,18 +1,23 @@
+import Type from '../../contract/json-schema.ts';
+import { limits } from '../../contract/limits.ts';
 import {
   client,
   clientOrBearer,
   clientOrScope,
   type RouteEntry,
+  resourceToken,
   route,
   scope,
 } from '../../kernel/http/route.ts';
 import type { RevokeRefreshToken } from '../authorization/revocation.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
+import { type ForwardAuth, forwardAuthHeaders } from './forward-auth.ts';
 import type { Grant } from './grant.ts';
 import type { IntrospectionService } from './introspection.ts';
 import type { PreviewToken } from './preview/preview.ts';
 import {
   AccessTokenResponse,
+  ForwardAuthQuery,
   Introspection,
   IntrospectionRequest,
   Nothing,
@@ -26,6 +31,7 @@ import {
 export const tokenRoutes = (
   endpoint: TokenEndpoint,
   introspection: IntrospectionService,
+  forwardAuth: ForwardAuth,
   preview: PreviewToken,
   revokeRefreshToken: RevokeRefreshToken,
   grants: readonly Grant[],
@@ -58,7 +64,14 @@ export const tokenRoutes = (
     isOverloaded: endpoint.isOverloaded,
     schema: { query: TokenQuery, body: tokenRequestOf(grants), response: { 200: AccessTokenResponse } },
     handler: ({ body, query, headers, origin, countAgainst }) =>
-      endpoint.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
+      endpoint.issue({
+        form: body,
+        query,
+        authorization: headers.authorization,
+        dpop: headers.dpop,
+        origin,
+        countAgainst,
+      }),
   }),
   route({
     id: 'introspectToken',
@@ -73,6 +86,25 @@ export const tokenRoutes = (
     accepts: 'form',
     schema: { body: IntrospectionRequest, response: { 200: Introspection } },
     handler: ({ caller, body }) => introspection.introspect(caller, body.token),
+  }),
+  route({
+    id: 'forwardAuth',
+    summary: 'Let the proxy of an API check the access token of a request',
+    description:
+      "For `auth_request` of nginx, `forward_auth` of Caddy, and their like. The proxy passes the client's header `Authorization`. 200 with headers for the API, or 401 or 403 with `WWW-Authenticate` for the client.",
+    tag: 'Tokens',
+    method: 'GET',
+    alsoMethods: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/forward-auth',
+    access: resourceToken(),
+    limit: { perMinute: limits.forwardAuthPerMinute, per: 'agent' },
+    errors: ['UNAUTHORIZED', 'INSUFFICIENT_SCOPE'],
+    responseHeaders: forwardAuthHeaders,
+    schema: { query: ForwardAuthQuery, response: { 200: Type.Null() } },
+    async handler({ query, headers, origin, countAgainst, header }) {
+      const identity = await forwardAuth({ query, headers, origin, countAgainst });
+      for (const name in identity) header(name, identity[name] as string);
+    },
   }),
   route({
     id: 'revokeToken',

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { AuthorizationDetail } from '../../contract/authorization-details.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
-import { clientFields, Uuid } from '../../contract/shapes.ts';
+import { clientFields, literals, Uuid } from '../../contract/shapes.ts';
 import type { Grant } from './grant.ts';
 
 /** All scopes of a resource, separated by spaces. */
@@ -42,10 +42,16 @@ export const tokenRequestOf = (grants: readonly Grant[]) =>
 /** Nothing is read from the query string; endpoint/parse.ts refuses form fields in it. */
 export const TokenQuery = Type.Object({}, { additionalProperties: true });
 
+/** The first is the example of the OpenAPI document. */
+export const TokenType = Type.Unsafe<'Bearer' | 'DPoP'>({
+  ...literals(['Bearer', 'DPoP']),
+  description: '`DPoP`: bound to the key of the proof in the header `DPoP` (RFC 9449)',
+});
+
 export const AccessTokenResponse = Type.Object(
   {
     access_token: Type.String(),
-    token_type: Type.Literal('Bearer'),
+    token_type: literals(['Bearer', 'DPoP', 'N_A']),
     expires_in: Type.Integer(),
     scope: Type.String(),
     /** RFC 8693 §2.2.1. */
@@ -88,13 +94,21 @@ export const Introspection = Type.Object(
     sub: Type.Optional(Type.String()),
     client_id: Type.Optional(Type.String({ description: 'the agentId' })),
     scope: Type.Optional(Type.String()),
-    token_type: Type.Optional(Type.Literal('Bearer')),
+    token_type: Type.Optional(TokenType),
     iat: Type.Optional(Type.Integer()),
     exp: Type.Optional(Type.Integer()),
     aud: Type.Optional(Type.String({ description: 'the issuer for our own API, otherwise the resource' })),
     iss: Type.Optional(Type.String()),
     jti: Type.Optional(Type.String()),
     organization_id: Type.Optional(Type.String({ description: "the agent's organization" })),
+    cnf: Type.Optional(
+      Type.Object(
+        { jkt: Type.String({ examples: ['0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I'] }) },
+        {
+          description: 'of a token that is bound to a key: the RFC 7638 thumbprint of the key (RFC 9449 §6)',
+        },
+      ),
+    ),
     /** Of a delegated token: the actor, with earlier actors nested in it (RFC 8693 §4.1), and the chain. */
     act: Type.Optional(Type.Object({ sub: Type.String() }, { additionalProperties: true })),
     chain_id: Type.Optional(Type.String()),
@@ -111,6 +125,31 @@ export const Introspection = Type.Object(
   { title: 'Introspection' },
 );
 export type Introspection = Static<typeof Introspection>;
+
+/** The proxy's part of a request to forward-auth. */
+export const ForwardAuthQuery = Type.Object(
+  {
+    resource: Type.String({
+      maxLength: 1024,
+      pattern: '^https?://[!-~]+$',
+      description: 'the identifier of the API behind the proxy: the audience of its tokens',
+      examples: ['https://orders.example.com'],
+    }),
+    scope: Type.Optional(
+      Type.String({
+        maxLength: maxScopeText,
+        pattern: '^[!#-\\[\\]-~]+( [!#-\\[\\]-~]+)*$',
+        description: 'the scopes that the request needs, all of them, with one blank between two',
+        examples: ['orders:read'],
+      }),
+    ),
+    organization_id: Type.Optional(
+      Type.String({ ...Uuid, description: 'only tokens of agents of this organization (organizationId)' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ForwardAuthQuery = Static<typeof ForwardAuthQuery>;
 
 export const PreviewRequest = Type.Object(
   {
@@ -133,9 +172,16 @@ export const TokenPreview = Type.Object(
         {},
         {
           additionalProperties: true,
-          description: 'the claims that the token would have now; its id (jti) and credential_id are null',
+          description:
+            'the claims that the token would have now; its id (jti), credential_id and key (cnf.jkt) are null',
         },
       ),
+    ),
+    proofRequired: Type.Optional(
+      Type.Boolean({
+        description:
+          'true: the agent demands a DPoP proof in each token request (its dpopBoundAccessTokens is true)',
+      }),
     ),
     error: Type.Optional(
       Type.String({ description: 'the error that POST /token would answer', examples: ['invalid_target'] }),

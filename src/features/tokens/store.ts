@@ -1,4 +1,4 @@
-/** Writes `token_revocations` and `used_assertions`; reads across agents, organizations, credentials, resources and grants. */
+/** Writes `token_revocations`, `used_assertions` and `used_proofs`; reads across agents, organizations, credentials, resources and grants. */
 import type { PlanTier } from '../../contract/limits.ts';
 import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
@@ -22,8 +22,12 @@ export interface AgentStatus {
   /** How often the agent has stopped being active (access-token-claims.ts). */
   readonly epoch: number;
   readonly organizationEpoch: number;
+  /** When the organization last changed: it has not ended tokens since. */
+  readonly organizationUpdatedAt: string;
   /** The agent's own limit; null: the instance's. */
   readonly rateLimitPerMinute: number | null;
+  /** The agent gets no token without a proof of possession. */
+  readonly dpopBoundAccessTokens: boolean;
 }
 
 /** A person as the subject of a chain: in the place of an agent, of the same organization as the chain's agents. */
@@ -45,7 +49,8 @@ const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
   a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt",
-  a.epoch, o.epoch as "organizationEpoch", a.rate_limit_per_minute as "rateLimitPerMinute"`;
+  a.epoch, o.epoch as "organizationEpoch", o.updated_at as "organizationUpdatedAt", a.rate_limit_per_minute as "rateLimitPerMinute",
+  a.dpop_bound_access_tokens as "dpopBoundAccessTokens"`;
 
 /** A client of the token endpoint. */
 export interface ClientStatus extends AgentStatus {
@@ -278,6 +283,27 @@ export async function isAssertionUsed(
   return row !== undefined;
 }
 
+/**
+ * In the order of the proofs: whether this use is the first. Of two equal ids one is. No proof is valid for longer than it is remembered,
+ * so all of them get the same time.
+ */
+export async function insertProofs(
+  tx: Queryable,
+  proofIds: readonly string[],
+  expiresAt: Date,
+): Promise<boolean[]> {
+  const rows = await tx.many<{ proofId: string }>(
+    'tokens.useProofs',
+    prepared(sql`
+      insert into used_proofs (proof_id, expires_at)
+      select proof_id, ${expiresAt} from unnest(${byteas(proofIds)}::bytea[]) as used (proof_id) order by proof_id
+      on conflict (proof_id) do nothing
+      returning encode(proof_id, 'hex') as "proofId"`),
+  );
+  const first = new Set(rows.map(({ proofId }) => proofId));
+  return proofIds.map((proofId) => first.delete(proofId));
+}
+
 /** What tokens and clients depend on. The digest of the hash shows a rotation; the hash itself stays in the table. */
 export interface CredentialState {
   readonly revoked: boolean;
@@ -327,6 +353,13 @@ export const deleteExpiredAssertions = (db: Queryable, before: Date, atMost: num
     'tokens.deleteExpiredAssertions',
     sql`delete from used_assertions where ctid = any (array(
           select ctid from used_assertions where expires_at < ${before} limit ${atMost} for update skip locked))`,
+  );
+
+export const deleteExpiredProofs = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+  db.run(
+    'tokens.deleteExpiredProofs',
+    sql`delete from used_proofs where ctid = any (array(
+          select ctid from used_proofs where expires_at < ${before} limit ${atMost} for update skip locked))`,
   );
 
 export const deleteExpiredRevocations = (db: Queryable, before: Date, atMost: number): Promise<number> =>

@@ -82,7 +82,8 @@ export interface TargetStatus {
   readonly epochs: ScopeEpochs;
 }
 
-export type TokenStatus = AgentStatus & {
+/** Without what concerns new tokens only. */
+export type TokenStatus = Omit<AgentStatus, 'dpopBoundAccessTokens' | 'organizationUpdatedAt'> & {
   readonly chain?: ChainStatus;
   /** The credential that the token was issued with; absent for a token that was issued without one. */
   readonly credential?: CredentialState;

@@ -6,7 +6,7 @@ import type { Delegation } from '../../kernel/caller.ts';
 import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { deepFreeze, memoize } from '../../kernel/data/shared-values.ts';
-import type { Identity } from '../../kernel/http/access/identity.ts';
+import type { Identity, TokenRefusal } from '../../kernel/http/access/identity.ts';
 import type { GuardDeps } from '../../kernel/http/guard.ts';
 import { anonymous, timeOfUuid } from '../../kernel/ids.ts';
 import {
@@ -47,8 +47,10 @@ export interface VerifiedToken {
  */
 export type VerifyToken = (token: string, audience?: string) => MaybePromise<VerifiedToken | undefined>;
 
-interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
+export interface TokenVerifier extends Pick<GuardDeps, 'authenticate'> {
   readonly verify: VerifyToken;
+  /** The reason why a token is refused. `isFor`: the audience that it should have; by default our own API. */
+  explain(token: string, isFor?: (audience: string) => boolean): Promise<TokenRefusal>;
 }
 
 /** A token with our signature, expired or not. */
@@ -159,7 +161,7 @@ export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
   return {
     verify,
     authenticate: createAuthenticate(verify, issuer),
-    async explain(token) {
+    async explain(token, isFor = (audience) => audience === issuer) {
       const signed = signedTokens.get(token) ?? (await readSigned(token));
       if (!signed) return { ...anonymous, reason: 'not one of ours' };
       const { client_id: agentId, organization_id: organizationId, aud, exp } = signed.claims;
@@ -169,7 +171,7 @@ export function createTokenVerifier(deps: TokenDeps): TokenVerifier {
         reason,
         ...(description !== undefined && { description }),
       });
-      if (aud !== issuer)
+      if (!isFor(aud))
         return refused('for another audience', `The access token is for another audience: ${aud}`);
       if (isExpired(signed)) return refused('expired', `The access token expired at ${timeOf(exp)}.`);
       const status = await statuses.get(signed.query);
@@ -258,7 +260,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
     const { agentId, organizationId, organizationStatus, planTier, rateLimitPerMinute, allowedScopes } =
       status;
     const scopes = verified.scopes.filter(isScope);
-    const { trust_policy_id: trustPolicyId, key_id: keyId } = claims;
+    const { trust_policy_id: trustPolicyId, key_id: keyId, cnf } = claims;
     // The scopes of a workload's policy are not those of its agent: with a token of another subject it can grant none for good.
     const grantable = delegation && trustPolicyId !== undefined ? [] : allowedScopes;
     return Object.freeze({
@@ -273,6 +275,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       tokenExpiresAt: claims.exp * 1000,
       ...(typeof claims.credential_id === 'string' && { credentialId: claims.credential_id }),
       ...(keyId !== undefined && { keyId: String(keyId) }),
+      ...(cnf && { keyThumbprint: cnf.jkt }),
       ...(trustPolicyId !== undefined && { trustPolicyId: String(trustPolicyId) }),
       ...(delegation && { delegation }),
       ...(ended && { ended }),

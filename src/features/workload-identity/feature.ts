@@ -19,6 +19,7 @@ import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
 import type { ResourceAccess } from '../resources/access.ts';
 import type { Tokens } from '../tokens/feature.ts';
 import type { Mint } from '../tokens/grant.ts';
+import type { PossessionChecks } from '../tokens/possession.ts';
 import { createExchange } from './exchange/exchange.ts';
 import { createIdTokens } from './exchange/id-token.ts';
 import { createTokenTest } from './exchange/test-token.ts';
@@ -28,7 +29,12 @@ import { listPolicies } from './policies/store.ts';
 import { oidcRoutes } from './routes.ts';
 import type { TrustPolicy } from './schema.ts';
 
-export { backchannelRefusalCodes, clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
+export {
+  backchannelRefusalCodes,
+  clientRefusalCodes,
+  exchangeRefusalCodes,
+  grantRefusalCodes,
+} from './exchange/request.ts';
 export { findPolicyPower, hasTrustPolicies } from './policies/store.ts';
 
 export interface WorkloadIdentityDeps
@@ -55,6 +61,7 @@ export interface WorkloadIdentityDeps
   countExchange(agent: { organizationId: string; agentId: string }): void;
   readonly lockEligibility: Tokens['lockEligibility'];
   readonly findEligibility: Tokens['findEligibility'];
+  readonly provePossession: PossessionChecks['prove'];
 }
 
 export function createWorkloadIdentity(deps: WorkloadIdentityDeps) {
@@ -66,6 +73,7 @@ export function createWorkloadIdentity(deps: WorkloadIdentityDeps) {
       test: createTokenTest(deps),
       exchange,
       issueIdToken: createIdTokens(deps),
+      provePossession: deps.provePossession,
     }),
     loops: [createPurgeLoop(deps)],
     exchange,

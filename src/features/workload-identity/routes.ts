@@ -1,6 +1,7 @@
 import Type from '../../contract/json-schema.ts';
 import { namesSeveralTargets } from '../../kernel/audience.ts';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { PossessionChecks } from '../tokens/possession.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { IssueIdToken } from './exchange/id-token.ts';
 import { exchangeRefusalCodes, parseExchange, tokenType } from './exchange/request.ts';
@@ -31,6 +32,7 @@ interface OidcHandlers {
   readonly test: TestToken;
   readonly exchange: Exchange;
   readonly issueIdToken: IssueIdToken;
+  readonly provePossession: PossessionChecks['prove'];
 }
 
 const tag = 'Workload identity';
@@ -42,6 +44,7 @@ export const oidcRoutes = ({
   test,
   exchange,
   issueIdToken,
+  provePossession,
 }: OidcHandlers): RouteEntry[] => [
   route({
     id: 'createTrustPolicy',
@@ -135,10 +138,16 @@ export const oidcRoutes = ({
     failures: 'oauth',
     malformed: (form) => (namesSeveralTargets(form, issuer) ? 'invalid_target' : 'invalid_request'),
     schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
-    async handler({ body, query, origin, countAgainst }) {
+    async handler({ body, query, headers, origin, countAgainst }) {
       const { audience, ...assertion } = parseExchange(body, query, issuer);
       const issued = await exchange.redeem(
-        { ...assertion, origin, agentsToLock: async () => [], countAgainst },
+        {
+          ...assertion,
+          origin,
+          agentsToLock: async () => [],
+          countAgainst,
+          provePossession: () => provePossession(headers.dpop, `${issuer}/api/v1/oidc/token`),
+        },
         audience,
         exchangeRefusalCodes,
       );

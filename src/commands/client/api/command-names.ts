@@ -36,6 +36,18 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   getApproval: ['approvals', 'show'],
   getApprovalPolicy: ['approval-policy', 'get'],
   putApprovalPolicy: ['approval-policy', 'set'],
+  // The paths are those of the Shared Signals Framework, with the stream's id in the query or the body.
+  createSignalStream: ['signals', 'create'],
+  getSignalStream: ['signals', 'list'],
+  updateSignalStream: ['signals', 'update'],
+  replaceSignalStream: ['signals', 'replace'],
+  deleteSignalStream: ['signals', 'delete'],
+  getSignalStreamStatus: ['signals', 'status'],
+  setSignalStreamStatus: ['signals', 'set-status'],
+  verifySignalStream: ['signals', 'verify'],
+  addSignalSubject: ['signals', 'add-subject'],
+  removeSignalSubject: ['signals', 'remove-subject'],
+  pollSignals: ['signals', 'poll'],
 };
 
 /** First words of operation ids that are not the best verb. */
@@ -45,6 +57,7 @@ const verbs: Readonly<Record<string, string>> = { generate: 'create', put: 'set'
 export const withoutCommand: Readonly<Record<string, string>> = {
   issueToken: '`countersign token` gets tokens, and every command gets its own',
   exchangeOutsideToken: 'a workload sends it, with the token of its platform',
+  forwardAuth: 'the proxy of an API sends it, with the token of its client',
   receiveBillingEvent: 'the payment provider sends it',
   streamEvents: '`countersign audit tail` and `countersign listen` read the stream',
   createConsoleLink: '`countersign console` prints the link',

@@ -67,6 +67,9 @@ const approval = async (): Promise<string> => {
   return answer.json.approval_id;
 };
 
+const stream = async (): Promise<string> =>
+  (await call('POST', '/ssf/stream', { delivery: { method: 'urn:ietf:rfc:8936' } })).stream_id;
+
 /** New entries for the ids of each path, so that no command depends on those before it. The first path that fits counts. */
 const entries: readonly (readonly [path: string, make: () => Promise<readonly string[]>])[] = [
   ['/delegations/{chainId}', async () => [(await delegation()).chainId]],
@@ -175,6 +178,7 @@ const entries: readonly (readonly [path: string, make: () => Promise<readonly st
     },
   ],
   ['/webhooks/{id}', async () => [await webhook()]],
+  ['/ssf/poll/{streamId}', async () => [await stream()]],
 ];
 
 /** Where this server refuses the example, and with which code. */
@@ -187,11 +191,14 @@ const refusals: Readonly<Record<string, string>> = {
 /** Values in place of those of the example: ids that exist, and a time that is over. */
 async function changesOf(command: ApiCommand, [id]: readonly string[]): Promise<string[]> {
   const home = command.group === 'people' ? { organization_id: id } : {};
-  const flags = command.fields.filter((field) => field.in === 'body').map(({ flag }) => flag);
+  const flags = command.fields
+    .filter((field) => field.in === 'body' || field.isRequired)
+    .map(({ flag }) => flag);
   const agentId = flags.includes('agent-id') ? ['--agent-id', await agent(home)] : [];
   const delegateeId = flags.includes('delegatee-id') ? ['--delegatee-id', await agent()] : [];
   const since = flags.includes('since') ? ['--since', new Date(t.clock.now() - 1_000).toISOString()] : [];
-  return [...agentId, ...delegateeId, ...since];
+  const streamId = flags.includes('stream-id') ? ['--stream-id', await stream()] : [];
+  return [...agentId, ...delegateeId, ...since, ...streamId];
 }
 
 async function secretOf({ group, verb }: ApiCommand): Promise<string> {

@@ -1,6 +1,7 @@
 /**
  * The client's proof of identity, as the request presents it: a secret in the form or by HTTP Basic (RFC 6749 §2.3.1), or a
- * signed assertion (RFC 7523). A request may present one of them. A public client has none of them, and only names itself.
+ * signed assertion (RFC 7523), also a JWT-SVID of SPIFFE. A request may present one of them. A public client has none of them, and only
+ * names itself.
  */
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { failToken } from '../../../kernel/fail.ts';
@@ -17,10 +18,17 @@ export type ClientCredential =
       /** Of a client that its assertion names by an address. */
       readonly agentId?: string;
     }
+  /** `svid`: a JWT-SVID. `workload`: the assertion of the grant itself. Neither is signed by a key of the client's own. */
+  | {
+      readonly kind: 'svid' | 'workload';
+      readonly clientId: string | undefined;
+      readonly assertion: string;
+    }
   | { readonly kind: 'public'; readonly agentId: string; readonly clientId: string }
   | { readonly kind: 'invalid'; readonly agentId: string; readonly problem: string };
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+export const svidAssertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe';
 
 /** The form fields that carry a proof. */
 export type ClientFields = Pick<
@@ -59,9 +67,11 @@ export function findClientCredential(
     return invalid(client_id, 'send one proof: by HTTP Basic, a secret in the body, or an assertion');
   if (basic) return readBasic(basic[1] ?? '', client_id);
   if (client_assertion !== undefined) {
+    const found = { clientId: client_id, assertion: client_assertion };
+    if (client_assertion_type === svidAssertionType) return { kind: 'svid', ...found };
     return client_assertion_type === assertionType
-      ? { kind: 'assertion', clientId: client_id, assertion: client_assertion }
-      : invalid(client_id, `client_assertion_type must be ${assertionType}`);
+      ? { kind: 'assertion', ...found }
+      : invalid(client_id, `client_assertion_type must be ${assertionType} or ${svidAssertionType}`);
   }
   return client_id === undefined || client_secret === undefined
     ? undefined

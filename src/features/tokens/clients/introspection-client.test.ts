@@ -68,8 +68,8 @@ describe('POST /token/introspect with client credentials', () => {
     const agent = await t.agent({ allowedScopes });
     const keys = [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256' }];
     await operate('PUT', `/agents/${agent.agentId}/keys`, { keys });
-    for (const audience of ['http://countersign.test', `http://countersign.test${url}`]) {
-      const client_assertion = await new SignJWT({ jti: crypto.randomUUID() })
+    const assertionFor = (audience: string) =>
+      new SignJWT({ jti: crypto.randomUUID() })
         .setProtectedHeader({ alg: 'ES256', kid: 'k' })
         .setIssuer(agent.agentId)
         .setSubject(agent.agentId)
@@ -77,11 +77,18 @@ describe('POST /token/introspect with client credentials', () => {
         .setIssuedAt()
         .setExpirationTime('1m')
         .sign(privateKey);
-      const fields = { token, client_assertion_type: assertionType, client_assertion };
+    const fieldsFor = async (audience: string) => ({
+      token,
+      client_assertion_type: assertionType,
+      client_assertion: await assertionFor(audience),
+    });
+    for (const audience of ['http://countersign.test', 'http://countersign.test/api/v1/token']) {
+      const fields = await fieldsFor(audience);
       const first = await ask(fields);
       assert.deepEqual([first.status, first.json.active], [200, true], first.text);
       assertRefused(await ask(fields), /used before/);
     }
+    assertRefused(await ask(await fieldsFor(`http://countersign.test${url}`)), /authentication failed/);
   });
 
   it('200 {active:false} for a token of another organization; an operator sees it', async () => {

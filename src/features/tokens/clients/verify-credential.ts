@@ -43,7 +43,7 @@ export interface VerifiedPublic {
   readonly rateLimitPerMinute: number | null;
 }
 
-export type VerifiedProof = VerifiedSecret | VerifiedAssertion | VerifiedPublic;
+export type VerifiedClient = VerifiedSecret | VerifiedAssertion | VerifiedPublic;
 
 /** The proof is wrong, or was revoked or used since it was verified. */
 export interface AuthenticationFailure {
@@ -70,9 +70,9 @@ export interface ProofVerifier {
    * A secret that was right within the last minute counts as right: the caller checks that it is still current. The result for such a
    * secret is the same object each time.
    */
-  verify(proof: ClientCredential): Promise<VerifiedProof | AuthenticationFailure>;
+  verify(proof: ClientCredential): Promise<VerifiedClient | AuthenticationFailure>;
   /** The next request with this secret is looked up again. */
-  invalidate(proof: VerifiedProof): void;
+  invalidate(proof: VerifiedClient): void;
 }
 
 interface CachedSecret {
@@ -94,8 +94,8 @@ export function createProofVerifier(
   const lookups = { cache: 'client_secrets' } as const;
   const countHit = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'hit' });
   const countMiss = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'miss' });
-  const endpoints = ['token', 'token/introspect', 'token/revoke'].map((path) => `${issuer}/api/v1/${path}`);
-  const audiences = [issuer, `${issuer}/`, ...endpoints];
+  // rfc7523bis wants the issuer; older clients send the token endpoint.
+  const audiences = [issuer, `${issuer}/api/v1/token`];
 
   /** Concurrent requests share one query. The organization is not known yet, so the clients take turns. */
   const findOwner = createBatcher({
@@ -154,7 +154,7 @@ export function createProofVerifier(
     clientId,
     assertion,
     agentId: namedId,
-  }: AssertionProof): Promise<VerifiedProof | AuthenticationFailure> => {
+  }: AssertionProof): Promise<VerifiedClient | AuthenticationFailure> => {
     const claimedId = assertions.unverifiedClient(assertion) ?? clientId ?? '';
     const agentId = namedId ?? agentIdOf(claimedId);
     const owner = await findAgentKeys(db, agentId);
@@ -179,6 +179,9 @@ export function createProofVerifier(
           return verifyAssertion(proof);
         case 'public':
           return verifyPublic(proof);
+        case 'svid':
+        case 'workload':
+          return authenticationFailure(agentIdOf(proof.clientId ?? ''), wrongProof);
         case 'invalid':
           return authenticationFailure(proof.agentId, proof.problem);
       }

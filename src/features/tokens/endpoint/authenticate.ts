@@ -4,24 +4,28 @@
  * proof again (lock-clients.ts), and a secret that was revoked is then looked up anew.
  */
 
-import { failToken } from '../../../kernel/fail.ts';
+import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
+import type { VerifiedProof } from '../../../kernel/ports/possession.ts';
 import { isClientAddress } from '../clients/client-credential.ts';
-import type { AuthenticationFailure, ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
+import type { AuthenticationFailure, ProofVerifier, VerifiedClient } from '../clients/verify-credential.ts';
 import type { TokenDeps } from '../feature.ts';
 import { findAgentStatuses } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
 
 export interface Authentication {
   /** TokenError `invalid_client` unless the proof is good; the request then counts against the address. */
-  authenticate(request: ParsedRequest): Promise<VerifiedProof>;
+  authenticate(request: ParsedRequest): Promise<VerifiedClient>;
   /** For a proof that turned out to be wrong in the transaction. */
-  refuse(request: ParsedRequest, proof: VerifiedProof, failure: AuthenticationFailure): Promise<never>;
+  refuse(request: ParsedRequest, proof: VerifiedClient, failure: AuthenticationFailure): Promise<never>;
+  /** The key that an authenticated client proves to have. Records the refusal of a proof that is not valid: a TokenError. */
+  provePossession(request: ParsedRequest, proof: VerifiedClient): Promise<VerifiedProof | undefined>;
 }
 
 export function createAuthentication(
   { db, recordRefusal, assertions }: TokenDeps,
   { verify, invalidate }: ProofVerifier,
+  prove: (request: ParsedRequest) => Promise<VerifiedProof | undefined>,
 ): Authentication {
   /** Counts against the address unless the request was counted, and records the refusal. */
   const refuseClient = async (
@@ -39,12 +43,17 @@ export function createAuthentication(
     return failToken(code, reason);
   };
 
-  /** A client that is named by an address has the agent that the code or the refresh token is for. */
-  const verifyNamed = async ({ proof, grant, form }: ParsedRequest) => {
+  /** A client that is named by an address has the agent that the code, the refresh token or the assertion is for. */
+  const verifyNamed = async ({ proof, grant, form, origin, countAgainst }: ParsedRequest) => {
     const clientId =
       proof.kind === 'assertion' ? (assertions.unverifiedClient(proof.assertion) ?? '') : form.client_id;
     const publicClients = grant.transaction === 'own' ? grant.publicClients : undefined;
     if (!publicClients || !clientId || !isClientAddress(clientId)) return verify(proof);
+    if (publicClients.register) {
+      // The client is not authenticated yet, and its document may be fetched.
+      await countAgainst('address');
+      await publicClients.register(form, clientId, origin);
+    }
     const agentId = (await publicClients.findAgent(form, clientId)) ?? nilUuid;
     if (proof.kind === 'assertion') return verify({ ...proof, agentId });
     if (proof.kind !== 'public') return verify(proof);
@@ -65,6 +74,19 @@ export function createAuthentication(
       // The next request with a revoked secret counts against the address.
       invalidate(proof);
       return refuseClient(request, failure);
+    },
+
+    async provePossession(request, { kind, agentId, organizationId }) {
+      if (request.dpop === undefined) return undefined;
+      return prove(request).catch(async (error) => {
+        if (!(error instanceof TokenError)) throw error;
+        await recordRefusal({
+          actor: kind === 'public' ? request.origin : { ...request.origin, agentId },
+          type: 'token.refused',
+          subject: { organizationId, agentId, outcome: 'failure', metadata: { reason: error.reason } },
+        });
+        throw error;
+      });
     },
   };
 }

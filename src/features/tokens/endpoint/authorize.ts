@@ -1,20 +1,28 @@
 /** Decides the contents of each locked client's token: by the client's status, then by the grant, then by the quotas of the plan. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { TokenError } from '../../../kernel/fail.ts';
+import type { VerifiedProof } from '../../../kernel/ports/possession.ts';
 import type { LimitReached } from '../../tiers/limits.ts';
-import type { VerifiedProof } from '../clients/verify-credential.ts';
+import type { VerifiedClient } from '../clients/verify-credential.ts';
 import type { TokenContents } from '../draft-token.ts';
-import { requireActive } from '../eligibility.ts';
+import { requireActive, requirePossession } from '../eligibility.ts';
 import type { TokenDeps } from '../feature.ts';
-import type { AuthenticatedClient, AuthorizedToken, RefusalWithEffect } from '../grant.ts';
+import type { AuthenticatedClient, AuthorizedToken, OtherToken, RefusalWithEffect } from '../grant.ts';
+import { usedProof } from '../possession.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
-import { type Decision, refusal, refusalBy } from './decision.ts';
+import { type Decision, decision, refusal, refusalBy } from './decision.ts';
 import type { ClientLock } from './lock-clients.ts';
 import type { ParsedRequest } from './parse.ts';
 
 export interface AuthenticatedRequest extends Omit<ParsedRequest, 'proof'> {
-  readonly proof: VerifiedProof;
+  readonly proof: VerifiedClient;
+  /** The key that the token will be bound to. */
+  readonly keyProof?: VerifiedProof | undefined;
+  /** By the preparation of the grant. */
+  readonly refusal?: TokenError;
+  /** This very request has marked the key's proof as used, and runs again because it had to wait for a lock. */
+  readonly keyProofUsed?: true;
 }
 
 export interface Authorized {
@@ -32,9 +40,12 @@ export const authorize = (
   requests: readonly AuthenticatedRequest[],
   locks: readonly ClientLock[],
   limitScopes: LimitScopes,
+  replays: ReadonlySet<AuthenticatedRequest>,
 ): Promise<Authorization[]> =>
   Promise.all(
-    requests.map((request, index) => authorizeOne(tx, request, locks[index] as ClientLock, limitScopes)),
+    requests.map((request, index) =>
+      authorizeOne(tx, request, locks[index] as ClientLock, limitScopes, replays.has(request)),
+    ),
   );
 
 async function authorizeOne(
@@ -42,17 +53,24 @@ async function authorizeOne(
   request: AuthenticatedRequest,
   lock: ClientLock,
   limitScopes: LimitScopes,
+  isReplay: boolean,
 ): Promise<Authorization> {
   if (lock.kind !== 'locked') return lock;
   const client = lock.status;
   try {
     requireActive(client);
+    requirePossession(client, request.keyProof !== undefined);
+    if (isReplay) throw usedProof();
+    if (request.refusal) throw request.refusal;
     const authorized = await authorizedBy(tx, request, client);
     if ('refusal' in authorized) {
       await authorized.effect(tx);
       throw authorized.refusal;
     }
-    const contents = await limitScopes(tx, client, authorized);
+    if ('entry' in authorized) return decision(authorized.entry, authorized.response, undefined);
+    const limited = await limitScopes(tx, client, authorized);
+    const { keyProof } = request;
+    const contents = keyProof ? { ...limited, keyThumbprint: keyProof.thumbprint } : limited;
     return { kind: 'authorized', request, client, contents };
   } catch (error) {
     return refusalBy(error, request, client);
@@ -61,10 +79,11 @@ async function authorizeOne(
 
 function authorizedBy(
   tx: Tx,
-  { grant, form, audience, origin }: AuthenticatedRequest,
+  { grant, form, audience, origin, keyProof }: AuthenticatedRequest,
   client: AgentStatus,
-): AuthorizedToken | Promise<AuthorizedToken | RefusalWithEffect> {
-  const request = { client: grantClient(client), form, audience };
+): AuthorizedToken | Promise<AuthorizedToken | OtherToken | RefusalWithEffect> {
+  const own = { client: grantClient(client), form, audience };
+  const request = keyProof ? { ...own, keyThumbprint: keyProof.thumbprint } : own;
   return grant.transaction === 'shared'
     ? grant.authorize(request)
     : grant.authorize(tx, { ...request, origin });

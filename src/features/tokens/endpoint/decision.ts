@@ -3,7 +3,7 @@ import { pollingErrors } from '../../../contract/errors.ts';
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { TokenError } from '../../../kernel/fail.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import type { VerifiedProof } from '../clients/verify-credential.ts';
+import type { VerifiedClient } from '../clients/verify-credential.ts';
 import type { Grant, IssuedToken } from '../grant.ts';
 import type { AgentStatus } from '../store.ts';
 import type { ParsedRequest } from './parse.ts';
@@ -14,15 +14,15 @@ export interface Decision {
   readonly entry: LedgerEntry | undefined;
   /** Rejects with the TokenError of a refusal. */
   readonly response: Promise<IssuedToken>;
-  /** The label of the metric. */
-  readonly metricScope: string;
+  /** The label of the metric; undefined when no access token is issued. */
+  readonly metricScope: string | undefined;
 }
 
 /** The response is awaited after the commit, or never if the transaction fails. */
 export function decision(
   entry: LedgerEntry | undefined,
   response: Promise<IssuedToken>,
-  metricScope: string,
+  metricScope: string | undefined,
 ): Decision {
   response.catch(() => {});
   return { kind: 'decided', entry, response, metricScope };
@@ -37,7 +37,7 @@ export const refusal = (request: RefusedRequest, client: AgentStatus, error: Tok
   decision(
     pollingErrors.has(error.code) ? undefined : refusalEntry(request, client, error),
     Promise.reject(error),
-    '',
+    undefined,
   );
 
 const refusalEntry = (
@@ -67,15 +67,15 @@ export function refusalBy(error: unknown, request: RefusedRequest, client: Agent
 
 /** After the commit: the token, or the refusal as a TokenError. */
 export async function respond(
-  { grant, proof }: { readonly grant: Grant; readonly proof: VerifiedProof },
+  { grant, proof }: { readonly grant: Grant; readonly proof: VerifiedClient },
   { response, metricScope }: Decision,
   metrics: Metrics,
 ): Promise<IssuedToken> {
   const issued = await response;
-  metrics.count('service_tokens_issued_total', { scope: metricScope });
+  if (metricScope !== undefined) metrics.count('service_tokens_issued_total', { scope: metricScope });
   grant.onIssued?.(proof);
   return withTokenType(grant, issued);
 }
 
 export const withTokenType = ({ issuedTokenType }: Grant, issued: IssuedToken): IssuedToken =>
-  issuedTokenType === undefined ? issued : { ...issued, issued_token_type: issuedTokenType };
+  issuedTokenType === undefined ? issued : { issued_token_type: issuedTokenType, ...issued };

@@ -79,8 +79,15 @@ export function createIssueQueues(
       return result as Recorded;
     });
 
-  const issueUnbatched = async (request: AuthenticatedRequest, grant: UnbatchedGrant) =>
-    issueAlone(exchangeQueue, request, await grant.agentsToLock(request.form));
+  const issueUnbatched = async (request: AuthenticatedRequest, grant: UnbatchedGrant) => {
+    const { form, audience, origin, proof, keyProof } = request;
+    const prepared = { form, audience, origin, client: proof };
+    const refusal = await grant.prepare?.(
+      keyProof ? { ...prepared, keyThumbprint: keyProof.thumbprint } : prepared,
+    );
+    const agents = await grant.agentsToLock(form);
+    return issueAlone(exchangeQueue, refusal ? { ...request, refusal } : request, agents);
+  };
 
   return {
     isOverloaded: issueTogether.isFull,
@@ -88,12 +95,15 @@ export function createIssueQueues(
       if (request.grant.transaction === 'own') return issueUnbatched(request, request.grant);
       const result = await issueTogether(request);
       if (result.kind === 'agentBusy') return issueAlone(waitingQueue, request);
-      if (result.kind === 'quotaBusy') return issueAlone(waitingQueue, withUsedAssertion(request));
+      if (result.kind === 'quotaBusy') return issueAlone(waitingQueue, withUsedProofs(request));
       return result;
     },
   };
 }
 
-/** The first transaction was committed, with the assertion marked as used. */
-const withUsedAssertion = (request: AuthenticatedRequest): AuthenticatedRequest =>
-  request.proof.kind === 'assertion' ? { ...request, proof: { ...request.proof, used: true } } : request;
+/** The first transaction was committed, with the assertion and the proof of possession marked as used. */
+const withUsedProofs = (request: AuthenticatedRequest): AuthenticatedRequest => ({
+  ...request,
+  ...(request.proof.kind === 'assertion' && { proof: { ...request.proof, used: true } }),
+  ...(request.keyProof && { keyProofUsed: true }),
+});

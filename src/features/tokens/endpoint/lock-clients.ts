@@ -12,7 +12,7 @@ import {
   authenticationFailure,
   usedAssertion,
   type VerifiedAssertion,
-  type VerifiedProof,
+  type VerifiedClient,
   type VerifiedPublic,
   type VerifiedSecret,
   wrongProof,
@@ -43,13 +43,13 @@ interface LockOptions {
   readonly waiting: boolean;
   readonly resources: Pick<ResourceAccess, 'findTargets' | 'joinTargets'>;
   /** Of the proofs whose request names another audience than our own API. */
-  readonly audiences: ReadonlyMap<VerifiedProof, string>;
+  readonly audiences: ReadonlyMap<VerifiedClient, string>;
 }
 
 /** In the order of the proofs. */
 export async function lockClients(
   tx: Tx,
-  proofs: readonly VerifiedProof[],
+  proofs: readonly VerifiedClient[],
   options: LockOptions,
 ): Promise<ClientLock[]> {
   const locks: Locks = new Map();
@@ -59,11 +59,11 @@ export async function lockClients(
   return proofs.map((proof) => locks.get(proof) ?? authenticationFailure(proof.agentId, wrongProof));
 }
 
-type Locks = Map<VerifiedProof, ClientLock>;
+type Locks = Map<VerifiedClient, ClientLock>;
 
-const isSecret = (proof: VerifiedProof): proof is VerifiedSecret => proof.kind === 'secret';
-const isPublic = (proof: VerifiedProof): proof is VerifiedPublic => proof.kind === 'public';
-const isAssertion = (proof: VerifiedProof): proof is VerifiedAssertion => proof.kind === 'assertion';
+const isSecret = (proof: VerifiedClient): proof is VerifiedSecret => proof.kind === 'secret';
+const isPublic = (proof: VerifiedClient): proof is VerifiedPublic => proof.kind === 'public';
+const isAssertion = (proof: VerifiedClient): proof is VerifiedAssertion => proof.kind === 'assertion';
 
 async function lockBySecret(tx: Tx, proofs: readonly VerifiedSecret[], locks: Locks, options: LockOptions) {
   if (proofs.length === 0) return;

@@ -4,7 +4,11 @@ import { audienceOf, namesSeveralTargets } from '../../../kernel/audience.ts';
 import type { Origin } from '../../../kernel/caller.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
-import { type ClientCredential, readClientCredential } from '../clients/client-credential.ts';
+import {
+  type ClientCredential,
+  findClientCredential,
+  readClientCredential,
+} from '../clients/client-credential.ts';
 import type { Grant } from '../grant.ts';
 import { type TokenRequest, tokenRequestOf } from '../schema.ts';
 
@@ -12,11 +16,13 @@ export interface TokenHttpRequest {
   readonly form: TokenRequest;
   readonly query: object;
   readonly authorization: string | string[] | undefined;
+  /** The header with the proof of possession. */
+  readonly dpop: string | string[] | undefined;
   readonly origin: Origin;
   readonly countAgainst: CountAgainst;
 }
 
-export interface ParsedRequest extends Pick<TokenHttpRequest, 'form' | 'origin' | 'countAgainst'> {
+export interface ParsedRequest extends Pick<TokenHttpRequest, 'form' | 'origin' | 'countAgainst' | 'dpop'> {
   readonly grant: Grant;
   /** The `resource` of the form; undefined when it names none. */
   readonly audience: string | undefined;
@@ -42,17 +48,32 @@ export function createRequestParser(grants: readonly [Grant, ...Grant[]], issuer
       return errorCodesFor(byType.get(String(grant_type))).malformed;
     },
 
-    parse({ form, query, authorization, origin, countAgainst }) {
+    parse({ form, query, authorization, dpop, origin, countAgainst }) {
       const found = byType.get(form.grant_type ?? '');
       refuseFieldsInQuery(query, fields, errorCodesFor(found).malformed);
       const grant = found ?? refuseGrantType(form.grant_type, [...byType.keys()]);
       const { missingClient, invalidResource } = grant.errorCodes;
       const admitsPublic = grant.transaction === 'own' && grant.publicClients !== undefined;
       const audience = readAudience(form, issuer, invalidResource);
-      const proof = readClientCredential(form, authorization, { missingClient, admitsPublic });
-      return { form, origin, countAgainst, grant, audience, proof };
+      const proof =
+        findWorkload(grant, form, authorization) ??
+        readClientCredential(form, authorization, { missingClient, admitsPublic });
+      return { form, origin, countAgainst, dpop, grant, audience, proof };
     },
   };
+}
+
+/** Undefined for a request that presents another proof as well: its client authenticates by that one. */
+function findWorkload(
+  grant: Grant,
+  form: TokenRequest & { readonly assertion?: string },
+  authorization: TokenHttpRequest['authorization'],
+): ClientCredential | undefined {
+  if (grant.transaction !== 'own' || !grant.isWorkloadAssertion?.(form)) return undefined;
+  const { client_secret, ...fields } = form;
+  const other = findClientCredential({ ...fields, ...(client_secret && { client_secret }) }, authorization);
+  if (other) return undefined;
+  return { kind: 'workload', clientId: form.client_id, assertion: form.assertion ?? '' };
 }
 
 /** URLs end up in logs, and a `scope` there would be ignored. They are refused even beside a good body. */

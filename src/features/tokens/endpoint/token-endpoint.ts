@@ -1,20 +1,23 @@
 /** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see issue-queues.ts. */
 
 import type { TokenErrorCode } from '../../../contract/errors.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
 import { Overloaded } from '../../../kernel/overloaded.ts';
-import type { ProofVerifier, VerifiedProof } from '../clients/verify-credential.ts';
+import type { ProofVerifier, VerifiedClient } from '../clients/verify-credential.ts';
 import type { DraftToken } from '../draft-token.ts';
+import { createLockClient } from '../eligibility.ts';
 import type { TokenDeps } from '../feature.ts';
 import type { Grant, IssuedToken, Mint } from '../grant.ts';
+import type { PossessionChecks } from '../possession.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import { createAuthentication } from './authenticate.ts';
 import { type AuthenticatedRequest, applyQuota, authorize } from './authorize.ts';
 import { respond } from './decision.ts';
 import { createExternalIssue } from './external-assertion.ts';
 import { createIssueQueues, type IssueBatch } from './issue-queues.ts';
-import { lockClients } from './lock-clients.ts';
-import { createRequestParser, type TokenHttpRequest } from './parse.ts';
+import { type ClientLock, lockClients } from './lock-clients.ts';
+import { createRequestParser, type ParsedRequest, type TokenHttpRequest } from './parse.ts';
 import { record } from './record.ts';
 
 export interface TokenEndpoint {
@@ -30,17 +33,20 @@ interface IssueSteps {
   readonly mint: Mint;
   readonly draft: DraftToken;
   readonly limitScopes: LimitScopes;
+  readonly possession: PossessionChecks;
 }
 
 export function createTokenEndpoint(
   deps: TokenDeps,
   grants: readonly [Grant, ...Grant[]],
-  { mint, draft, limitScopes, proofs }: IssueSteps,
+  { mint, draft, limitScopes, proofs, possession }: IssueSteps,
 ): TokenEndpoint {
   const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue, recordUse } = deps;
   const { parse, malformed } = createRequestParser(grants, issuer);
-  const { authenticate, refuse } = createAuthentication(deps, proofs);
-  const issueToExternal = createExternalIssue(deps, mint);
+  const address = `${issuer}/api/v1/token`;
+  const prove = ({ dpop }: ParsedRequest) => possession.prove(dpop, address);
+  const { authenticate, refuse, provePossession } = createAuthentication(deps, proofs, prove);
+  const issueToExternal = createExternalIssue(deps, mint, prove, createLockClient(possession));
 
   const issueBatch: IssueBatch = (requests, { waiting, agentsToLock }) =>
     db.transaction(async (tx) => {
@@ -53,7 +59,8 @@ export function createTokenEndpoint(
         resources: deps,
         audiences: otherAudiences(requests, issuer),
       });
-      const authorized = await authorize(tx, requests, clients, limitScopes);
+      const replays = await useKeyProofs(tx, requests, clients, possession);
+      const authorized = await authorize(tx, requests, clients, limitScopes, replays);
       const withinQuota = await applyQuota(tx, authorized, { checkPlans, waiting });
       return record(tx, withinQuota, { ledger, draft });
     });
@@ -75,8 +82,9 @@ export function createTokenEndpoint(
       await parsed.countAgainst(
         proof.kind === 'public' ? 'address' : { clientId: agentId, organizationId, rateLimitPerMinute },
       );
+      const keyProof = await provePossession(parsed, proof);
       // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
-      const request = { ...parsed, proof: { ...proof } };
+      const request = { ...parsed, proof: { ...proof }, keyProof };
       const result = await queues.issue(request);
       if (result.kind === 'unauthenticated') return refuse(parsed, proof, result);
       if (result.kind !== 'decided') throw new Error(`not decided while waiting for locks: ${result.kind}`);
@@ -86,12 +94,34 @@ export function createTokenEndpoint(
   };
 }
 
+const noReplays: ReadonlySet<AuthenticatedRequest> = new Set();
+
+/** One statement for all proofs of locked clients. Returns the requests whose proof was used before. */
+async function useKeyProofs(
+  tx: Tx,
+  requests: readonly AuthenticatedRequest[],
+  clients: readonly ClientLock[],
+  { useProofs }: PossessionChecks,
+): Promise<ReadonlySet<AuthenticatedRequest>> {
+  const bound = requests.flatMap((request, index) =>
+    request.keyProof && !request.keyProofUsed && clients[index]?.kind === 'locked'
+      ? [{ request, keyProof: request.keyProof }]
+      : [],
+  );
+  if (bound.length === 0) return noReplays;
+  const isFirst = await useProofs(
+    tx,
+    bound.map(({ keyProof }) => keyProof),
+  );
+  return new Set(bound.flatMap(({ request }, index) => (isFirst[index] ? [] : [request])));
+}
+
 /** Of the requests for tokens of the client's own, which depend on the client's own grant. */
 function otherAudiences(
   requests: readonly AuthenticatedRequest[],
   issuer: string,
-): ReadonlyMap<VerifiedProof, string> {
-  const audiences = new Map<VerifiedProof, string>();
+): ReadonlyMap<VerifiedClient, string> {
+  const audiences = new Map<VerifiedClient, string>();
   for (const { audience, grant, proof } of requests)
     if (audience !== undefined && audience !== issuer && grant.transaction === 'shared')
       audiences.set(proof, audience);

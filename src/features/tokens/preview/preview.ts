@@ -35,7 +35,8 @@ export function createPreview(
     const limit = await reachedPlanLimit(db, client);
     if (limit) throw quotaRefusal(limit);
     const claims = { ...tokenClaims(client, contents), ...tokenTimes(contents, clock.now()) };
-    return { iss: issuer, ...claims, jti: null, credential_id: null };
+    const bound = client.dpopBoundAccessTokens && { cnf: { jkt: null } };
+    return { iss: issuer, ...claims, jti: null, credential_id: null, ...bound };
   };
 
   return async (caller, request) => {
@@ -44,7 +45,11 @@ export function createPreview(
     const tenant = tenantOf(caller);
     if (!client || (tenant !== undefined && client.organizationId !== tenant)) return fail('AGENT_NOT_FOUND');
     try {
-      return { allowed: true, claims: await claimsFor(client, request) };
+      return {
+        allowed: true,
+        claims: await claimsFor(client, request),
+        ...(client.dpopBoundAccessTokens && { proofRequired: true }),
+      };
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
       // Without this the answer would advise a grant, which the agent has.

@@ -14,10 +14,10 @@ import { lockShared } from '../../../kernel/data/locks.ts';
 import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
-import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
+import { audiencesOf, isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { AuthenticatedClient, ExternalClientAssertion, WorkloadAction } from '../../tokens/grant.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
-import { checksOf } from '../policies/match.ts';
+import { checksOf, ownAudiences } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
 import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';
@@ -38,6 +38,7 @@ export type AuthenticateWorkload = <Result>(
 ) => Promise<Result>;
 
 const uniformMessage = 'the token is not one that is trusted here';
+const tooManyActors = 'more than ten actors are nested in the assertion';
 const usedBefore = 'the token was used before';
 /** Clock skew: how long past its end an issuer's token may still be presented. */
 const leewaySeconds = 60;
@@ -81,8 +82,13 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
   };
 
   const parseToken = (assertion: ExternalClientAssertion, codes: RefusalCodes): UnverifiedToken => {
-    const token = externalTokens.read(assertion.token);
-    if (isRefused(token)) return failToken(codes.token, uniformMessage, token.reason);
+    const token = externalTokens.read(assertion.token, assertion.svid ? 'svid' : 'token');
+    if (isRefused(token))
+      return token.reason === 'too_many_actors'
+        ? failToken('invalid_request', tooManyActors, token.reason)
+        : failToken(codes.token, uniformMessage, token.reason);
+    const problem = assertion.svid && svidProblem(token, ownIssuer);
+    if (problem) return failToken(codes.token, uniformMessage, problem);
     return token.issuer === ownIssuer ? failToken(codes.token, uniformMessage, 'own_token') : token;
   };
 
@@ -95,7 +101,8 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
   ): Promise<{ token: UnverifiedToken; selected: SelectedPolicy }> => {
     const token = parseToken(assertion, codes);
     context.token = token;
-    const request = { agentId: assertion.agentId, scopes: parseScopes(assertion.scope), audience };
+    const { agentId: namedAgent, svid = false } = assertion;
+    const request = { agentId: namedAgent, svid, scopes: parseScopes(assertion.scope), audience };
     const selected = await selectPolicy(token, request);
     if (selected.policy) context.policy = selected.policy;
     if ('problem' in selected)
@@ -119,7 +126,7 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
     const policy = await lockPolicyShared(tx, before.policyId);
     if (!policy || policy.jwksUri !== before.jwksUri)
       return refuse('the trust policy was changed during the exchange');
-    const failed = failedChecks(checksOf(policy, verified.claims, clock.now()));
+    const failed = failedChecks(checksOf(policy, verified.claims, clock.now(), ownIssuer));
     if (failed.length > 0)
       return refuse(`no trust policy matches: ${failed.map(({ name }) => name).join(', ')}`);
     const eligibility = await lockEligibility(tx, policy.agentId);
@@ -142,7 +149,8 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
     const context: RefusalContext = { actor: assertion.origin };
     try {
       const { token, selected } = await authenticate(assertion, codes, context, audience);
-      const parties = await assertion.agentsToLock();
+      const keyProof = await assertion.provePossession?.();
+      const parties = await assertion.agentsToLock(selected.policy, keyProof);
       return await exchangeQueue(selected.policy.organizationId, () =>
         db.transaction(async (tx) => {
           // Lock order: all agents at once, then policies. Every transaction that locks both does the same.
@@ -150,7 +158,8 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
           const policy = await lockAndUse(tx, token, selected, codes);
           const target = await targetScopes(tx, policy, audience, codes);
           refuseExcessScopes(target, assertion.scope);
-          const result = await act(tx, authenticatedClient(policy, token, target));
+          const client = authenticatedClient(policy, token, target);
+          const result = await act(tx, keyProof ? { ...client, keyProof } : client);
           recordPolicyUse(tx, policy.policyId, isoTime(clock));
           return result;
         }),
@@ -163,6 +172,15 @@ export function createAuthenticateWorkload(deps: WorkloadIdentityDeps): Authenti
       throw error;
     }
   };
+}
+
+/** A JWT-SVID is for one server only: its agent gives it out for an audience. */
+function svidProblem({ claims }: UnverifiedToken, issuer: string): string | undefined {
+  const [audience = '', ...others] = audiencesOf(claims);
+  if (others.length > 0 || !ownAudiences(issuer).includes(audience)) return 'audience_mismatch';
+  return typeof claims.sub === 'string' && claims.sub.startsWith('spiffe://')
+    ? undefined
+    : 'the subject is no SPIFFE ID';
 }
 
 export const parseScopes = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);

@@ -45,6 +45,7 @@ export function createExchange(deps: WorkloadIdentityDeps): Exchange {
             exact,
             audience,
             metadata,
+            keyProof: client.keyProof,
             ...(trustPolicyId !== undefined && { trustPolicyId }),
           });
           if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)

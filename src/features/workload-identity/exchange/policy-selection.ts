@@ -7,18 +7,17 @@
 import { failedChecks } from '../../../kernel/conditions/match.ts';
 import { isUuid } from '../../../kernel/ids.ts';
 import {
-  audiencesOf,
   isRefused,
   type UnverifiedToken,
   type VerifiedToken,
 } from '../../../kernel/ports/external-tokens.ts';
 import type { WorkloadIdentityDeps } from '../feature.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
-import { checksOf } from '../policies/match.ts';
+import { audiencesNamed, checksOf } from '../policies/match.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
 import { roundRobinKeySources } from './round-robin.ts';
-import { findPoliciesByPrefix, findPoliciesOfAgent, type RankedPolicy } from './store.ts';
+import { findPoliciesByPrefix, findPoliciesOfAgent, findSpiffeIssuers, type RankedPolicy } from './store.ts';
 
 /** Limits for one token, per organization and in total. They bound the work that one request can cause. */
 const maxPolicies = { perOrganization: 100, total: 1_000 };
@@ -30,6 +29,8 @@ const severalAgents = 'the token fits policies of several agents: name one with 
 
 interface PolicyRequest {
   readonly agentId: string | undefined;
+  /** Of a JWT-SVID: only policies for SPIFFE. */
+  readonly svid: boolean;
   readonly scopes: readonly string[];
   /** Undefined when another grant decides about it. */
   readonly audience: string | undefined;
@@ -58,16 +59,34 @@ interface EvaluatedPolicy {
   readonly failed: readonly string[];
 }
 
-export function createPolicySelection({ db, clock, externalTokens }: WorkloadIdentityDeps) {
+export function createPolicySelection({
+  db,
+  clock,
+  externalTokens,
+  issuer: ownIssuer,
+}: WorkloadIdentityDeps) {
   /** Reads one more per organization than the limit, to see whether the limit is exceeded. */
-  const findCandidates = (token: UnverifiedToken, agentId: string | undefined): Promise<RankedPolicy[]> => {
-    const { issuer, claims } = token;
+  const findCandidates = async (
+    token: UnverifiedToken,
+    agentId: string | undefined,
+  ): Promise<RankedPolicy[]> => {
     const perOrganization = maxPolicies.perOrganization + 1;
-    if (agentId === undefined) {
-      const filter = { prefixes: subjectPrefixesOf(token), audiences: audiencesOf(claims) };
-      return findPoliciesByPrefix(db, issuer, filter, { perOrganization, total: maxPolicies.total });
+    if (agentId !== undefined)
+      return isUuid(agentId)
+        ? findPoliciesOfAgent(db, token.issuer || undefined, agentId, perOrganization)
+        : [];
+    const prefixes = subjectPrefixesOf(token);
+    const audiences = audiencesNamed(token.claims, ownIssuer);
+    const issuers = token.issuer
+      ? [token.issuer]
+      : await findSpiffeIssuers(db, prefixes, maxKeySources.total);
+    const found: RankedPolicy[] = [];
+    for (const issuer of issuers) {
+      const total = maxPolicies.total - found.length;
+      const filter = { prefixes, audiences };
+      found.push(...(await findPoliciesByPrefix(db, issuer, filter, { perOrganization, total })));
     }
-    return isUuid(agentId) ? findPoliciesOfAgent(db, issuer, agentId, perOrganization) : Promise.resolve([]);
+    return found;
   };
 
   /** Verifies with each key source once, however many policies name it. */
@@ -82,13 +101,14 @@ export function createPolicySelection({ db, clock, externalTokens }: WorkloadIde
 
   return async (
     token: UnverifiedToken,
-    { agentId, scopes, audience }: PolicyRequest,
+    { agentId, svid, scopes, audience }: PolicyRequest,
   ): Promise<SelectedPolicy | SelectionFailure> => {
-    const candidates = await findCandidates(token, agentId);
+    const found = await findCandidates(token, agentId);
+    const candidates = svid ? found.filter(({ provider }) => provider === 'spiffe') : found;
     const policies = candidates.filter(({ rank }) => rank <= maxPolicies.perOrganization);
     const evaluated = policies.map((policy) => ({
       policy,
-      failed: failedChecks(checksOf(policy, token.claims, clock.now())).map(({ name }) => name),
+      failed: failedChecks(checksOf(policy, token.claims, clock.now(), ownIssuer)).map(({ name }) => name),
     }));
     const isAgentNamed = agentId !== undefined;
     const matching = evaluated.filter(({ failed }) => failed.length === 0);

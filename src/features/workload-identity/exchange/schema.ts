@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import Type from '../../../contract/json-schema.ts';
 import { limits } from '../../../contract/limits.ts';
+import { literals } from '../../../contract/shapes.ts';
 
 const { maxScopes, maxScopeLength } = limits.resource;
 
@@ -43,7 +44,7 @@ export const ExchangedToken = Type.Object(
   {
     access_token: Type.String(),
     issued_token_type: Type.String(),
-    token_type: Type.Literal('Bearer'),
+    token_type: Type.Unsafe<'Bearer' | 'DPoP'>(literals(['Bearer', 'DPoP'])),
     expires_in: Type.Integer(),
     scope: Type.String(),
   },

@@ -15,10 +15,10 @@ export type RankedPolicy = TrustPolicy & {
 
 const rateLimit = sql`(select rate_limit_per_minute from agents where agents.agent_id = p.agent_id) as "rateLimitPerMinute"`;
 
-/** Policies of one agent for one issuer, oldest first. */
+/** Policies of one agent for one issuer, oldest first. Without an issuer: those for SPIFFE. */
 export const findPoliciesOfAgent = (
   db: Queryable,
-  issuer: string,
+  issuer: string | undefined,
   agentId: string,
   limit: number,
 ): Promise<RankedPolicy[]> =>
@@ -26,9 +26,23 @@ export const findPoliciesOfAgent = (
     'oidc.findPoliciesOfAgent',
     sql`select ${policyColumns}, ${rateLimit}, row_number() over (order by p.created_at, p.policy_id) as rank
         ${fromPolicies}
-        where p.issuer = ${issuer} and p.agent_id = ${agentId}
+        where ${issuer === undefined ? sql`p.provider = 'spiffe'` : sql`p.issuer = ${issuer}`} and p.agent_id = ${agentId}
         order by p.created_at, p.policy_id limit ${limit}`,
   );
+
+/** The issuers of the policies for SPIFFE whose subject prefix is one of these. */
+export async function findSpiffeIssuers(
+  db: Queryable,
+  prefixes: readonly string[],
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.many<{ issuer: string }>(
+    'oidc.findSpiffeIssuers',
+    sql`select distinct issuer from trust_policies
+        where provider = 'spiffe' and subject_head = any(${prefixes}::text[]) order by issuer limit ${limit}`,
+  );
+  return rows.map(({ issuer }) => issuer);
+}
 
 /** Bounds of the index scan: organizations visited, and policies of each whose audiences are compared. */
 const maxOrganizations = 5_000;

@@ -22,6 +22,14 @@ export function createTokenTest({
   findEligibility,
   findHeldScopes,
 }: WorkloadIdentityDeps): TestToken {
+  /** A JWT-SVID may name no issuer. */
+  const readFor = ({ provider }: TrustPolicy, text: string) => {
+    const read = externalTokens.read(text);
+    return isRefused(read) && read.reason === 'missing_claim' && provider === 'spiffe'
+      ? externalTokens.read(text, 'svid')
+      : read;
+  };
+
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await externalTokens.verify(token, policy);
     const expected = "valid now, signed by the issuer's key";
@@ -56,7 +64,7 @@ export function createTokenTest({
 
   return async (caller, policyId, text) => {
     const policy = (await findPolicy(db, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
-    const token = externalTokens.read(text);
+    const token = readFor(policy, text);
     if (isRefused(token)) {
       const checks = [check('token', false, 'a signed JWT', [token.reason])];
       return { matched: false, checks, claims: {} };
@@ -65,7 +73,7 @@ export function createTokenTest({
     const checks = [
       check('token', !own, 'a signed JWT of another issuer', [own ? 'own_token' : 'as expected']),
       await signatureCheck(policy, token),
-      ...checksOf(policy, token.claims, clock.now()),
+      ...checksOf(policy, token.claims, clock.now(), ownIssuer),
       ...(policy.singleUse ? [await useCheck(token, policy)] : []),
       await agentCheck(policy),
     ];

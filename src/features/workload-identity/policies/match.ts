@@ -8,12 +8,23 @@ import type { Claims } from '../../../kernel/ports/signer.ts';
 import type { TrustPolicy } from '../schema.ts';
 import { subjectForms, valuesOf } from './claims.ts';
 
+/** RFC 7523 §3: the audience of an assertion for us may be the issuer, or the token endpoint. */
+export const ownAudiences = (issuer: string): readonly string[] => [issuer, `${issuer}/api/v1/token`];
+
+/** Of a token for the token endpoint, the issuer too: policies name the issuer. */
+export function audiencesNamed(claims: Claims, ownIssuer: string): readonly string[] {
+  const named = audiencesOf(claims);
+  return named.some((audience) => ownAudiences(ownIssuer).includes(audience))
+    ? [...new Set([...named, ownIssuer])]
+    : named;
+}
+
 /** Checks the claims only; the signature is verified elsewhere. */
-export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Check[] {
+export function checksOf(policy: TrustPolicy, claims: Claims, now: number, ownIssuer: string): Check[] {
   return [
     check('status', policy.status === 'active', 'active', [policy.status]),
-    check('issuer', claims.iss === policy.issuer, policy.issuer, [String(claims.iss ?? '')]),
-    audienceCheck(policy, claims),
+    issuerCheck(policy, claims),
+    audienceCheck(policy, claims, ownIssuer),
     subjectCheck(policy, claims),
     ...policy.conditions.map((condition) =>
       conditionCheck(condition, claims, (_, claim) => valuesOf(claims, policy.provider, claim)),
@@ -23,9 +34,15 @@ export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Chec
   ];
 }
 
-function audienceCheck({ audiences }: TrustPolicy, claims: Claims): Check {
+/** A JWT-SVID may leave its issuer out: the trust domain in the subject says it. */
+function issuerCheck({ issuer, provider }: TrustPolicy, { iss }: Claims): Check {
+  const ok = iss === issuer || (iss === undefined && provider === 'spiffe');
+  return check('issuer', ok, issuer, [String(iss ?? '')]);
+}
+
+function audienceCheck({ audiences }: TrustPolicy, claims: Claims, ownIssuer: string): Check {
   const actual = audiencesOf(claims);
-  const ok = actual.some((audience) => audiences.includes(audience));
+  const ok = audiencesNamed(claims, ownIssuer).some((audience) => audiences.includes(audience));
   return check('audience', ok, audiences.join(' or '), actual);
 }
 

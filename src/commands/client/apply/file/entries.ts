@@ -21,6 +21,7 @@ export interface AgentEntry {
   readonly rateLimitPerMinute?: number | null;
   readonly redirectUris?: readonly string[];
   readonly publicClient?: boolean;
+  readonly dpopBoundAccessTokens?: boolean;
   readonly notificationUri?: string | null;
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
@@ -40,6 +41,7 @@ export interface ConnectionEntry {
   readonly clientSecret?: SecretSource;
   readonly scopes?: readonly string[];
   readonly conditions?: readonly object[];
+  readonly idJag?: boolean;
   readonly status?: 'active' | 'disabled';
 }
 
@@ -262,10 +264,11 @@ export const managedFields = {
     'rateLimitPerMinute',
     'redirectUris',
     'publicClient',
+    'dpopBoundAccessTokens',
     'notificationUri',
     'status',
   ],
-  connections: ['name', 'clientId', 'scopes', 'conditions', 'status'],
+  connections: ['name', 'clientId', 'scopes', 'conditions', 'idJag', 'status'],
   clientPolicies: ['mode', 'domains'],
   approvalPolicies: ['maxAccessSeconds', 'selfApproval', 'requireTwo'],
   resources: [
