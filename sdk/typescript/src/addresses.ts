@@ -2,12 +2,15 @@
 
 const loopback = /^(localhost|[\w-]+(\.[\w-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
+/** An address of this machine. */
+export const isLocal = ({ hostname }: URL): boolean => loopback.test(hostname);
+
 /** An https address, or plain http on this machine. TypeError for any other one, named after the option. */
 export function readSecureUrl(text: string | URL, name: string): URL {
   const url = URL.canParse(String(text)) ? new URL(text) : undefined;
   if (!url) throw new TypeError(`${name} must be an absolute URL, not ${JSON.stringify(String(text))}`);
   if (url.username || url.password) throw new TypeError(`${name} must not contain a user name or a password`);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback.test(url.hostname)))
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal(url)))
     throw new TypeError(
       `${name} must start with https://, because tokens are secrets; plain http is for this machine only (${url.origin})`,
     );
@@ -22,7 +25,7 @@ export function readIssuer(issuer: string): string {
 }
 
 /** Whether a resource's identifier is the address itself or a folder above it. */
-function covers(identifier: string, url: URL): boolean {
+export function covers(identifier: string, url: URL): boolean {
   if (!URL.canParse(identifier)) return false;
   const resource = new URL(identifier);
   if (resource.origin !== url.origin || hasEncodedDots(url)) return false;

@@ -4,6 +4,7 @@
  */
 import type { TokenRequests } from './authentication.ts';
 import { readToken } from './authentication.ts';
+import type { Dpop } from './dpop.ts';
 import {
   ApiError,
   ApprovalCanceled,
@@ -78,6 +79,7 @@ export interface Approvals {
 interface ApprovalDeps {
   readonly issuer: string;
   readonly clientId: string;
+  readonly dpop: Dpop | undefined;
   readonly platform: Platform;
   readonly tokens: TokenRequests;
   cancel(approvalId: string): Promise<void>;
@@ -134,7 +136,7 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
 }
 
 function createApproval(
-  { issuer, clientId, platform, tokens, cancel }: ApprovalDeps,
+  { issuer, clientId, dpop, platform, tokens, cancel }: ApprovalDeps,
   resource: string,
   { approvalId, authReqId, expiresIn, interval }: Requested,
   lapsesAt: number,
@@ -142,7 +144,7 @@ function createApproval(
   const key = { issuer, clientId, resource };
   const api = `${issuer}/api/v1`;
   const session = createSession(
-    { ...key, platform },
+    { ...key, platform, ...(dpop && { dpop }) },
     {
       prove: tokens.prove,
       server: { tokenEndpoint: `${api}/token`, revocationEndpoint: `${api}/token/revoke` },
@@ -170,7 +172,9 @@ function createApproval(
     const askedAt = platform.now();
     const form = { grant_type: cibaGrant, auth_req_id: authReqId };
     try {
-      const issued = await tokens.post({ path: '/api/v1/token', form, once: true }, readToken);
+      const issued = await tokens.post({ path: '/api/v1/token', form, once: true }, (response) =>
+        readToken(response, dpop),
+      );
       await session.save(personTokens(key, issued, askedAt));
       settled = {};
     } catch (error) {
@@ -308,7 +312,7 @@ function readPing(body: string | Uint8Array | object): string | undefined {
 
 function readBearer(headers: WebhookHeaders): string | undefined {
   try {
-    return readBearerToken({ headers }, { scopes: [] });
+    return readBearerToken({ headers });
   } catch {
     return undefined;
   }

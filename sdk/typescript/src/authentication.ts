@@ -1,21 +1,13 @@
 /** How a client proves its identity, and the request for a token. */
-import { type CryptoKey, importJWK, importPKCS8, type JWK, SignJWT } from 'jose';
+import { SignJWT } from 'jose';
+import type { Dpop } from './dpop.ts';
 import { ConnectionError } from './errors.ts';
 import type { Platform } from './platform.ts';
+import { importKey, type PrivateKey, type SigningKey } from './private-key.ts';
 import { originOf, readError, readJson, redirectOf } from './response.ts';
 import type { Outcome, Retry } from './retry.ts';
 import type { IssuedToken } from './token-cache.ts';
 import { isDetails } from './verify/access-token.ts';
-
-/** A key whose public part is registered for the agent (`PUT /agents/{agentId}/keys`). */
-export interface PrivateKey {
-  /** A CryptoKey, a JWK, or PEM text (PKCS #8). */
-  readonly key: CryptoKey | JWK | string;
-  /** The `kid` under which the public key is registered. Needed if the agent has several keys. `kid` of a JWK by default. */
-  readonly keyId?: string;
-  /** Such as `ES256`, `EdDSA`, `RS256` or `PS256`. Needed for PEM text. */
-  readonly algorithm?: string;
-}
 
 /** A client secret, a private key, or a function that returns a token of the workload's own platform. */
 export type Auth = string | PrivateKey | (() => string | Promise<string>);
@@ -50,6 +42,7 @@ export interface TokenRequestDeps {
   readonly issuer: string;
   readonly clientId: string;
   readonly auth: Auth;
+  readonly dpop: Dpop | undefined;
   readonly platform: Platform;
   readonly retry: Retry;
   readonly once: Retry;
@@ -65,7 +58,7 @@ const maxAnswerBytes = 256 * 1024;
 const maxLifetimeSeconds = 86_400;
 
 export function createTokenRequests(deps: TokenRequestDeps): TokenRequests {
-  const { issuer, clientId, auth, platform, retry, once } = deps;
+  const { issuer, clientId, auth, dpop, platform, retry, once } = deps;
   const prove = createProof(deps);
 
   /** A workload exchanges its token; other clients, and workloads that redeem a delegation, use the token endpoint. */
@@ -86,7 +79,7 @@ export function createTokenRequests(deps: TokenRequestDeps): TokenRequests {
   };
 
   const send = (path: string, form: Record<string, string>, signal: AbortSignal) =>
-    platform.fetch(`${issuer}${path}`, {
+    (dpop ?? platform).fetch(`${issuer}${path}`, {
       method: 'POST',
       headers: { accept: 'application/json' },
       body: new URLSearchParams(form),
@@ -108,18 +101,20 @@ export function createTokenRequests(deps: TokenRequestDeps): TokenRequests {
         const [path, form] = await formOf(target);
         const response = await send(path, form, signal);
         if (response.status === 429 || response.status === 503) return { refused: response };
-        return { result: await readToken(response) };
+        return { result: await readToken(response, dpop) };
       }),
   };
 }
 
 /** The fields of the token endpoint that prove the client's identity. */
-function createProof({
+export function createProof({
   issuer,
   clientId,
   auth,
   platform,
-}: TokenRequestDeps): () => Promise<Record<string, string>> {
+}: Pick<TokenRequestDeps, 'issuer' | 'clientId' | 'auth' | 'platform'>): () => Promise<
+  Record<string, string>
+> {
   if (typeof auth === 'string') {
     if (auth === '') throw new TypeError('auth must not be an empty secret');
     // It would be sent to the server as a client secret.
@@ -137,7 +132,7 @@ function createProof({
     throw new TypeError('auth must be a secret, { key }, or a function that returns a token');
   let imported: Promise<SigningKey> | undefined;
   return async () => {
-    imported ??= importKey(auth);
+    imported ??= importKey(auth, 'auth');
     const { key, algorithm, keyId } = await imported;
     const issuedAt = Math.floor(platform.now() / 1000);
     const assertion = await new SignJWT({ jti: crypto.randomUUID() })
@@ -152,50 +147,8 @@ function createProof({
   };
 }
 
-interface SigningKey {
-  readonly key: CryptoKey | Uint8Array;
-  readonly algorithm: string;
-  readonly keyId: string | undefined;
-}
-
-async function importKey({ key, keyId, algorithm }: PrivateKey): Promise<SigningKey> {
-  try {
-    if (typeof key === 'string') {
-      if (algorithm === undefined) throw new Error('a key as PEM text needs `algorithm`, such as ES256');
-      return { key: await importPKCS8(key, algorithm), algorithm, keyId };
-    }
-    if (isJwk(key)) {
-      const alg = algorithm ?? key.alg ?? algorithmOf(key.crv);
-      if (alg === undefined) throw new Error('a key of this type needs `algorithm`, such as RS256');
-      return { key: await importJWK(key, alg), algorithm: alg, keyId: keyId ?? key.kid };
-    }
-    const { name, hash, namedCurve } = key.algorithm as {
-      name: string;
-      hash?: { name: string };
-      namedCurve?: string;
-    };
-    const rsa = { 'RSASSA-PKCS1-v1_5': 'RS', 'RSA-PSS': 'PS' }[name];
-    const alg =
-      algorithm ?? (rsa ? `${rsa}${hash?.name.slice('SHA-'.length)}` : algorithmOf(namedCurve ?? name));
-    if (alg === undefined) throw new Error('a key of this type needs `algorithm`');
-    return { key, algorithm: alg, keyId };
-  } catch (cause) {
-    throw new Error(
-      `the private key in auth cannot be used: ${cause instanceof Error ? cause.message : cause}`,
-      {
-        cause,
-      },
-    );
-  }
-}
-
-const isJwk = (key: CryptoKey | JWK): key is JWK => 'kty' in key;
-
-const algorithmOf = (curve: string | undefined): string | undefined =>
-  ({ 'P-256': 'ES256', 'P-384': 'ES384', Ed25519: 'EdDSA' })[curve ?? ''];
-
 /** Not a TypeError, which would look like a network error. */
-async function readWorkloadToken(auth: () => string | Promise<string>): Promise<string> {
+export async function readWorkloadToken(auth: () => string | Promise<string>): Promise<string> {
   try {
     const token = await auth();
     if (typeof token === 'string' && token !== '') return token;
@@ -206,7 +159,8 @@ async function readWorkloadToken(auth: () => string | Promise<string>): Promise<
   throw new Error("the function in auth must return the workload's token as text");
 }
 
-export async function readToken(response: Response): Promise<IssuedToken> {
+/** With `dpop`, a token that is not bound is no use: a thief could present it. */
+export async function readToken(response: Response, dpop: Dpop | undefined): Promise<IssuedToken> {
   const redirect = redirectOf(response);
   if (redirect) throw redirect;
   if (!response.ok) throw await readError(response);
@@ -216,8 +170,9 @@ export async function readToken(response: Response): Promise<IssuedToken> {
     new ConnectionError('invalid_response', `${originOf(response)} sent no usable token: ${problem}`);
   if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))
     throw invalid('access_token is not a token');
-  if (typeof token_type !== 'string' || token_type.toLowerCase() !== 'bearer')
-    throw invalid('token_type is not Bearer');
+  const type = dpop ? 'DPoP' : 'Bearer';
+  if (typeof token_type !== 'string' || token_type.toLowerCase() !== type.toLowerCase())
+    throw invalid(`token_type is not ${type}`);
   if (typeof expires_in !== 'number' || !(expires_in > 0))
     throw invalid('expires_in is not a number above 0');
   return {

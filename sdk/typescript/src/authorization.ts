@@ -7,6 +7,7 @@ import { readIssuer, readSecureUrl } from './addresses.ts';
 import { readToken } from './authentication.ts';
 import { readCallback } from './authorize/callback.ts';
 import { discover, type ServerMetadata } from './authorize/discovery.ts';
+import type { Dpop } from './dpop.ts';
 import { ApiError, AuthorizationError } from './errors.ts';
 import { type PersonTokens, personTokens } from './person-session.ts';
 import { createPlatform, type Platform } from './platform.ts';
@@ -29,6 +30,8 @@ export interface AuthorizationOptions {
   readonly loginHint?: string | undefined;
   /** Slug or id of the person's organization, if several may use the resource. */
   readonly organization?: string | undefined;
+  /** What `createDpop` has returned: binds the code and the tokens to its key. Give it to `finishAuthorization` and to the session, too. */
+  readonly dpop?: Dpop | undefined;
   /** For tests, and for programs with a fetch of their own. */
   readonly platform?: Partial<Platform> | undefined;
 }
@@ -76,6 +79,7 @@ export async function startAuthorization(options: AuthorizationOptions): Promise
     prompt,
     login_hint: loginHint,
     organization,
+    dpop_jkt: await options.dpop?.thumbprint(),
   };
   for (const [name, value] of Object.entries(parameters))
     if (value !== undefined) url.searchParams.set(name, value);
@@ -93,7 +97,7 @@ const finished = new WeakSet<Authorization>();
 export async function finishAuthorization(
   callbackUrl: string | URL,
   authorization: Authorization,
-  options: { readonly platform?: Partial<Platform> | undefined } = {},
+  options: Pick<AuthorizationOptions, 'dpop' | 'platform'> = {},
 ): Promise<PersonTokens> {
   const { issuer, clientId, resource, codeVerifier, redirectUri, state, server } = authorization;
   const { namesIssuer } = server;
@@ -105,10 +109,11 @@ export async function finishAuthorization(
     );
   finished.add(authorization);
   const platform = createPlatform(options.platform);
+  const { dpop } = options;
   const askedAt = platform.now();
   // Without another attempt after a lost answer: the code may be used.
   const issued = await createRetry(platform)({ repeat: 'after-429' }, async (signal) => {
-    const response = await platform.fetch(server.tokenEndpoint, {
+    const response = await (dpop ?? platform).fetch(server.tokenEndpoint, {
       method: 'POST',
       headers: { accept: 'application/json' },
       body: new URLSearchParams({
@@ -123,7 +128,7 @@ export async function finishAuthorization(
       signal,
     });
     if (response.status === 429) return { refused: response };
-    return { result: await readToken(response).catch(rethrowRefusal) };
+    return { result: await readToken(response, dpop).catch(rethrowRefusal) };
   });
   return personTokens({ issuer, clientId, resource }, issued, askedAt);
 }

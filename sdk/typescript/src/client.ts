@@ -3,6 +3,7 @@ import { destinationOf, readIssuer, readSecureUrl } from './addresses.ts';
 import { type Api, type ApiRequest, createApi } from './api.ts';
 import { type Approval, type ApprovalOptions, createApprovals, type PingStatus } from './approval.ts';
 import { type Auth, createTokenRequests, type TokenTarget } from './authentication.ts';
+import { type Dpop, type DpopOptions, isStream, readDpop } from './dpop.ts';
 import type { CreatedDelegation, NewDelegation } from './generated.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import { discard, readError, redirectOf } from './response.ts';
@@ -19,6 +20,11 @@ export interface ClientOptions {
   readonly auth: Auth;
   /** Identifiers of the resources that `fetch` calls. It names the one that covers the address. */
   readonly resources?: readonly string[];
+  /**
+   * Binds all tokens to a key, so that a stolen one is useless (DPoP). `true`: a key that is made now and never written anywhere. Or
+   * `{ key }`, or what `createDpop` has returned.
+   */
+  readonly dpop?: boolean | DpopOptions | Dpop;
   readonly retry?: RetryOptions;
   /** For tests, and for programs with a fetch of their own. */
   readonly platform?: Partial<Platform>;
@@ -44,6 +50,8 @@ export interface Client {
   fetch(url: string | URL, options?: FetchOptions): Promise<Response>;
   /** Every operation of the API: `client.api.getAgent({ agentId })`. */
   readonly api: Api;
+  /** With `dpop`: proofs for requests that the program sends itself, such as those with the token of an approval. */
+  readonly dpop: Dpop | undefined;
   /** Lends scopes to another agent. Send it the `delegationToken` of the result. */
   delegate(
     delegation: NewDelegation,
@@ -78,7 +86,8 @@ export function createClient(options: ClientOptions): Client {
   const platform = createPlatform(options.platform);
   const retry = createRetry(platform, options.retry);
   const once = createRetry(platform, { ...options.retry, attempts: 1 });
-  const tokens = createTokenRequests({ issuer, clientId, auth, platform, retry, once });
+  const dpop = readDpop(options.dpop, options.platform);
+  const tokens = createTokenRequests({ issuer, clientId, auth, dpop, platform, retry, once });
   const cache = createTokenCache(platform);
 
   const keyOf = ({ resource, scope, chain }: TokenTarget) => JSON.stringify([chain, resource, scope]);
@@ -96,10 +105,12 @@ export function createClient(options: ClientOptions): Client {
     for (let isRenewed = false; ; isRenewed = true) {
       const token = target && (await tokenOf(target, signal));
       const headers = new Headers(init.headers);
-      if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+      if (token !== undefined && !dpop) headers.set('authorization', `Bearer ${token}`);
       const answer = await retry({ repeat, signal }, async (attemptSignal) => {
         const request: RequestInit = { ...init, headers, redirect: 'manual', signal: attemptSignal };
-        const response = await platform.fetch(url, request);
+        const response = await (token !== undefined && dpop
+          ? dpop.fetch(url, { ...request, accessToken: token })
+          : platform.fetch(url, request));
         if (target && token !== undefined && isInvalidToken(response)) {
           cache.invalidate(keyOf(target), token);
           if (!isRenewed && repeat !== 'never') {
@@ -175,7 +186,7 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const approvals = createApprovals({
-    ...{ issuer, clientId, platform, tokens },
+    ...{ issuer, clientId, dpop, platform, tokens },
     // Not through `api`: the answer has no body.
     async cancel(approvalId) {
       const url = `${issuer}/api/v1/approvals/${encodeURIComponent(approvalId)}`;
@@ -189,6 +200,7 @@ export function createClient(options: ClientOptions): Client {
     const api = createApi(callApi(chain));
     return {
       api,
+      dpop,
       token: async (wanted = {}) => tokenOf(targetOf(wanted, chain), wanted.signal),
       fetch: (url, init = {}) => fetchWithToken(url, init, chain),
       // A delegation is passed on with the agent's own token: one for a resource does not open the API.
@@ -215,7 +227,7 @@ const isIssuer = (resource: string, issuer: string): boolean => resource.replace
 /** A redirected request has no body. Another origin gets nothing that may be secret, such as a cookie or a key in a header. */
 const mayFollow = (header: string, isSameOrigin: boolean): boolean =>
   isSameOrigin
-    ? header !== 'authorization' && !header.startsWith('content-')
+    ? !['authorization', 'dpop'].includes(header) && !header.startsWith('content-')
     : ['accept', 'user-agent'].includes(header);
 
 /** RFC 6750 §3.1. */
@@ -225,12 +237,6 @@ const isInvalidToken = ({ status, headers }: Response): boolean =>
 const methodOf = ({ method = 'GET' }: RequestInit): string => method.toUpperCase();
 
 function repeatOf(request: RequestInit): Attempt['repeat'] {
-  const { body } = request;
-  if (
-    typeof body === 'object' &&
-    body !== null &&
-    (Symbol.asyncIterator in body || body instanceof ReadableStream)
-  )
-    return 'never';
+  if (isStream(request.body)) return 'never';
   return isRepeatable(methodOf(request), request.headers) ? 'always' : 'after-429';
 }

@@ -54,7 +54,7 @@ export class ConnectionError extends Error {
 export class AuthorizationError extends Error {
   /**
    * The error of the server (`access_denied`, `login_required`, …), or `state_mismatch`, `issuer_mismatch`, `invalid_callback`,
-   * `already_finished`, `timeout`, `authorization_required`.
+   * `already_finished`, `timeout`, `authorization_required`, `untrusted_issuer`.
    */
   readonly code: string;
 
@@ -90,6 +90,7 @@ export class ApprovalCanceled extends ApprovalError {}
 
 export type TokenErrorCode =
   | 'invalid_token'
+  | 'invalid_dpop_proof'
   | 'insufficient_scope'
   | 'insufficient_authorization_details'
   | 'invalid_request'

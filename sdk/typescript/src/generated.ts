@@ -2,9 +2,11 @@
 
 export type A2aAgentCard = { name: string; description: string; supportedInterfaces: { url: string; protocolBinding: string; protocolVersion: string }[]; provider: { organization: string; url: string }; version: string; capabilities: { extensions: { uri: string; description: string; params: { did: string; identityProvider: string; organizationId: string; owner: string } }[] }; defaultInputModes: string[]; defaultOutputModes: string[]; skills: { id: string; name: string; description: string; tags: string[] }[]; signatures?: { protected: string; signature: string }[] | undefined };
 
-export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
+export type AccessTokenResponse = { access_token: string; token_type: "Bearer" | "DPoP" | "N_A"; expires_in: number; scope: string; issued_token_type?: string | undefined; refresh_token?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; createdAt: string; updatedAt: string };
+export type AddedSignalSubject = { stream_id: string; subject: { format: string } & Record<string, unknown>; verified?: boolean | undefined };
+
+export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -14,7 +16,7 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
 export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
 
@@ -76,9 +78,9 @@ export type ClientPolicyChange = { mode: "any" | "domains" | "approval" | "off";
 
 export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; approvals: ReportedApprovals; from_cache: boolean };
 
-export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; createdAt: string; updatedAt: string };
+export type Connection = { connectionId: string; organizationId: string; name: string; issuer: string; clientId: string; scopes: string[]; conditions: TrustCondition[]; status: "active" | "disabled"; idJag: boolean; createdAt: string; updatedAt: string };
 
-export type ConnectionChange = { name?: string | undefined; clientId?: string | undefined; clientSecret?: string | undefined; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined; status?: "active" | "disabled" | undefined };
+export type ConnectionChange = { name?: string | undefined; clientId?: string | undefined; clientSecret?: string | undefined; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined; status?: "active" | "disabled" | undefined; idJag?: boolean | undefined };
 
 export type ConnectionPage = { data: Connection[]; total: number; page: number; limit: number };
 
@@ -112,11 +114,11 @@ export type EffectiveDelegation = { chainId: string; parentChainId: string | nul
 
 export type Error = { code: string; message: string; details?: Record<string, unknown> | undefined };
 
-export type ExchangedToken = { access_token: string; issued_token_type: string; token_type: "Bearer"; expires_in: number; scope: string };
+export type ExchangedToken = { access_token: string; issued_token_type: string; token_type: "Bearer" | "DPoP"; expires_in: number; scope: string };
 
-export type FederationPartner = { id: string; name: string; issuer: string; jwksUri: string; createdAt: string; updatedAt: string };
+export type FederationPartner = { id: string; name: string; issuer: string; jwksUri: string; idJag: boolean; createdAt: string; updatedAt: string };
 
-export type FederationPartnerChange = { name?: string | undefined; issuer?: string | undefined; jwksUri?: string | undefined };
+export type FederationPartnerChange = { name?: string | undefined; issuer?: string | undefined; jwksUri?: string | undefined; idJag?: boolean | undefined };
 
 export type Grant = { agentId: string; resourceId: string; identifier: string; scopes: string[]; grantedBy: string; createdAt: string; updatedAt: string };
 
@@ -138,7 +140,7 @@ export type InstanceSigningKey = { keyId: string; algorithm: string | null; stat
 
 export type InstanceTreeHead = { number: number; time: string; size: number; keyId: string };
 
-export type Introspection = { active: boolean; sub?: string | undefined; client_id?: string | undefined; scope?: string | undefined; token_type?: "Bearer" | undefined; iat?: number | undefined; exp?: number | undefined; aud?: string | undefined; iss?: string | undefined; jti?: string | undefined; organization_id?: string | undefined; act?: { sub: string } & Record<string, unknown> | undefined; chain_id?: string | undefined; sub_profile?: "person" | undefined; client_uri?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
+export type Introspection = { active: boolean; sub?: string | undefined; client_id?: string | undefined; scope?: string | undefined; token_type?: "Bearer" | "DPoP" | undefined; iat?: number | undefined; exp?: number | undefined; aud?: string | undefined; iss?: string | undefined; jti?: string | undefined; organization_id?: string | undefined; cnf?: { jkt: string } | undefined; act?: { sub: string } & Record<string, unknown> | undefined; chain_id?: string | undefined; sub_profile?: "person" | undefined; client_uri?: string | undefined; authorization_details?: AuthorizationDetail[] | undefined };
 
 export type IntrospectionRequest = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
@@ -158,19 +160,19 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
 export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
-export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined };
+export type NewConnection = { name: string; issuer: string; clientId: string; clientSecret: string; scopes?: string[] | undefined; conditions?: TrustCondition[] | undefined; idJag?: boolean | undefined };
 
 export type NewCredential = { expiresAt?: string | null | undefined; name?: string | null | undefined };
 
 export type NewDelegation = { delegateeId: string; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
 
-export type NewFederationPartner = { name: string; issuer: string; jwksUri: string };
+export type NewFederationPartner = { name: string; issuer: string; jwksUri: string; idJag?: boolean | undefined };
 
 export type NewListing = { agentId: string; title: string; summary: string; description?: string | undefined; categories?: string[] | undefined; tags?: string[] | undefined; endpoints?: ({ protocol: "a2a" | "mcp" | "http"; url: string })[] | undefined; documentationUrl?: string | null | undefined; pricing?: { model: "free" | "contact" | "external"; url?: string | null | undefined } | undefined; visibility?: "public" | "organization" | undefined };
 
@@ -185,6 +187,10 @@ export type NewPortal = { organization_id?: string | undefined };
 export type NewResource = { identifier: string; name: string; scopes: NewResourceScope[]; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[] | undefined; peopleScopes?: string[] | undefined; approvers?: string[] | undefined; authorizationDetailTypes?: NewAuthorizationDetailType[] | undefined };
 
 export type NewResourceScope = { name: string; description?: string | null | undefined };
+
+export type NewSignalDelivery = { method: "urn:ietf:rfc:8935" | "urn:ietf:rfc:8936"; endpoint_url?: string | undefined; authorization_header?: string | undefined };
+
+export type NewSignalStream = { delivery?: NewSignalDelivery | undefined; events_requested?: string[] | undefined; description?: string | undefined; inactivity_timeout?: number | undefined };
 
 export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
@@ -222,7 +228,7 @@ export type OverviewWritingAgents = { data: { agentId: string; email: string; sc
 
 export type PartnerToken = { token: string; audience?: string | undefined };
 
-export type PartnerTokenVerification = { valid: boolean; claims?: Record<string, unknown> | undefined; reason?: "too_large" | "malformed" | "type_not_allowed" | "algorithm_not_allowed" | "critical_header" | "own_token" | "unknown_issuer" | "keys_unavailable" | "unknown_key" | "bad_signature" | "missing_claim" | "expired" | "not_yet_valid" | "issued_in_future" | "audience_mismatch" | undefined };
+export type PartnerTokenVerification = { valid: boolean; claims?: Record<string, unknown> | undefined; reason?: "too_large" | "malformed" | "type_not_allowed" | "too_many_actors" | "algorithm_not_allowed" | "critical_header" | "own_token" | "unknown_issuer" | "keys_unavailable" | "unknown_key" | "bad_signature" | "missing_claim" | "expired" | "not_yet_valid" | "issued_in_future" | "audience_mismatch" | undefined };
 
 export type Person = { personId: string; organizationId: string; issuer: string | null; subject: string | null; name: string; role: "admin" | "viewer" | "member"; agentId: string | null; email: string | null; connectionId: string | null; status: "active" | "suspended"; createdAt: string; updatedAt: string; lastSignInAt: string | null };
 
@@ -246,6 +252,8 @@ export type ReceivedShare = { resourceId: string; identifier: string; name: stri
 
 export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
 
+export type RemovedSignalSubject = { stream_id: string; subject: { format: string } & Record<string, unknown> };
+
 export type ReportedApprovals = { since: string; pending: number; approved: number; denied: number; expired: number; canceled: number; data: (({ approvalId: string; agentId: string; resource: string; scopes: string[]; status: "pending" | "approved" | "denied" | "expired" | "canceled"; decidedBy: string | null; createdAt: string; decidedAt: string | null })[]) | null };
 
 export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version" | "personName" | "personEmail" | "personSubject")[]; peopleScopes: string[]; approvers: string[]; authorizationDetailTypes: AuthorizationDetailType[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
@@ -266,6 +274,22 @@ export type ResourceVerification = { status: "pending" | "verified"; host: strin
 
 export type ResourceVerificationRequest = { approve?: boolean | undefined };
 
+export type SignalPoll = { maxEvents?: number | undefined; returnImmediately?: boolean | undefined; ack?: string[] | undefined; setErrs?: Record<string, { err: string; description?: string | undefined } & Record<string, unknown>> | undefined };
+
+export type SignalStream = { stream_id: string; iss: string; aud: string; delivery: { method: "urn:ietf:rfc:8935" | "urn:ietf:rfc:8936"; endpoint_url: string }; events_supported: string[]; events_requested: string[]; events_delivered: string[]; description?: string | undefined; inactivity_timeout?: number | undefined };
+
+export type SignalStreamChange = { stream_id: string; delivery?: NewSignalDelivery | undefined; events_requested?: string[] | undefined; description?: string | undefined; inactivity_timeout?: number | undefined; iss?: string | undefined; aud?: string | undefined; events_supported?: string[] | undefined; events_delivered?: string[] | undefined };
+
+export type SignalStreamReplacement = { stream_id: string; delivery?: NewSignalDelivery | undefined; events_requested?: string[] | undefined; description?: string | undefined; inactivity_timeout?: number | undefined; iss?: string | undefined; aud?: string | undefined; events_supported?: string[] | undefined; events_delivered?: string[] | undefined };
+
+export type SignalStreamStatus = { stream_id: string; status: "enabled" | "paused" | "disabled"; reason?: string | undefined };
+
+export type SignalStreamStatusChange = { stream_id: string; status: "enabled" | "paused" | "disabled"; reason?: string | undefined };
+
+export type SignalVerification = { stream_id: string; state?: string | undefined };
+
+export type Signals = { sets: Record<string, string>; moreAvailable: boolean };
+
 export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; lastChecked: string };
 
 export type Soc2Controls = { controls: Soc2Control[] };
@@ -282,13 +306,13 @@ export type TierUpgrade = { target_tier: "pro" | "enterprise" };
 
 export type TokenError = { error: string; error_description?: string | undefined; code?: string | undefined; message?: string | undefined };
 
-export type TokenPreview = { allowed: boolean; claims?: Record<string, unknown> | undefined; error?: string | undefined; reason?: string | undefined };
+export type TokenPreview = { allowed: boolean; claims?: Record<string, unknown> | undefined; proofRequired?: boolean | undefined; error?: string | undefined; reason?: string | undefined };
 
 export type TokenPreviewRequest = { agentId: string; resource?: string | undefined; scope?: string | undefined };
 
 export type TokenQuestion = { token: string; token_type_hint?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined };
 
-export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; authorization_details?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined; auth_req_id?: string | undefined };
+export type TokenRequest = { grant_type?: string | undefined; client_id?: string | undefined; client_secret?: string | undefined; client_assertion_type?: string | undefined; client_assertion?: string | undefined; scope?: string | undefined; resource?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; audience?: string | undefined; actor_token?: string | undefined; actor_token_type?: string | undefined; authorization_details?: string | undefined; code?: string | undefined; redirect_uri?: string | undefined; code_verifier?: string | undefined; refresh_token?: string | undefined; auth_req_id?: string | undefined; assertion?: string | undefined };
 
 export type TokensByAgent = { tenantId: string; month: string; data: { agentId: string; tokenCount: number }[] };
 
@@ -338,6 +362,7 @@ export type WebhookSubscriptionWithSecret = { id: string; organization_id: strin
 export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
+  addSignalSubject: { params: {  }; query: {  }; body: AddedSignalSubject; response: undefined };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   cancelApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: undefined };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
@@ -349,6 +374,7 @@ export interface Operations {
   createListing: { params: {  }; query: {  }; body: NewListing; response: Listing };
   createOrganization: { params: {  }; query: {  }; body: NewOrganization; response: Organization };
   createResource: { params: {  }; query: {  }; body: NewResource; response: Resource };
+  createSignalStream: { params: {  }; query: {  }; body: NewSignalStream; response: SignalStream };
   createTrustPolicy: { params: {  }; query: {  }; body: NewTrustPolicy; response: TrustPolicy };
   createWebhook: { params: {  }; query: {  }; body: NewWebhookSubscription; response: WebhookSubscriptionWithSecret };
   declineShare: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
@@ -359,12 +385,14 @@ export interface Operations {
   deleteOrganization: { params: { orgId: string }; query: {  }; body: undefined; response: undefined };
   deleteResource: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
   deleteResourceShare: { params: { resourceId: string; organizationId: string }; query: {  }; body: undefined; response: undefined };
+  deleteSignalStream: { params: {  }; query: { stream_id: string }; body: undefined; response: undefined };
   deleteTrustPolicy: { params: { policyId: string }; query: {  }; body: undefined; response: undefined };
   deleteWebhook: { params: { id: string }; query: {  }; body: undefined; response: undefined };
   exchangeOutsideToken: { params: {  }; query: {  }; body: OutsideTokenExchange; response: ExchangedToken };
   exportAgentCards: { params: {  }; query: {  }; body: undefined; response: AgentCard[] };
   exportAudit: { params: {  }; query: { organizationId?: string | undefined }; body: undefined; response: globalThis.Response };
   exportUsage: { params: {  }; query: { from?: string | undefined; to?: string | undefined; metric?: "api_calls" | "tokens_issued" | "token_exchanges" | "delegations_created" | "webhook_deliveries" | "introspections" | undefined; format?: "csv" | "jsonl" | undefined }; body: undefined; response: globalThis.Response };
+  forwardAuth: { params: {  }; query: { resource: string; scope?: string | undefined; organization_id?: string | undefined }; body: undefined; response: undefined };
   generateCredential: { params: { agentId: string }; query: {  }; body: NewCredential; response: CredentialWithSecret };
   getA2aCard: { params: { agentId: string }; query: {  }; body: undefined; response: A2aAgentCard };
   getActivityAnalytics: { params: {  }; query: {  }; body: undefined; response: AgentActivity };
@@ -392,6 +420,8 @@ export interface Operations {
   getOverview: { params: {  }; query: { organizationId?: string | undefined }; body: undefined; response: Overview };
   getPartner: { params: { id: string }; query: {  }; body: undefined; response: FederationPartner };
   getResource: { params: { resourceId: string }; query: {  }; body: undefined; response: Resource };
+  getSignalStream: { params: {  }; query: { stream_id?: string | undefined }; body: undefined; response: SignalStream | SignalStream[] };
+  getSignalStreamStatus: { params: {  }; query: { stream_id: string }; body: undefined; response: SignalStreamStatus };
   getSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: Subscription };
   getTierStatus: { params: {  }; query: {  }; body: undefined; response: TierStatus };
   getTokenAnalytics: { params: {  }; query: { days?: number | undefined }; body: undefined; response: TokensByDay };
@@ -435,6 +465,7 @@ export interface Operations {
   openBillingPortal: { params: {  }; query: {  }; body: NewPortal; response: Portal };
   openapi: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   openidConfiguration: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
+  pollSignals: { params: { streamId: string }; query: {  }; body: SignalPoll; response: Signals };
   previewToken: { params: {  }; query: {  }; body: TokenPreviewRequest; response: TokenPreview };
   product: { params: {  }; query: {  }; body: undefined; response: Product };
   protectedResource: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
@@ -448,6 +479,8 @@ export interface Operations {
   removeMember: { params: { orgId: string; agentId: string }; query: {  }; body: undefined; response: undefined };
   removePartner: { params: { id: string }; query: {  }; body: undefined; response: undefined };
   removePerson: { params: { orgId: string; personId: string }; query: {  }; body: undefined; response: undefined };
+  removeSignalSubject: { params: {  }; query: {  }; body: RemovedSignalSubject; response: undefined };
+  replaceSignalStream: { params: {  }; query: {  }; body: SignalStreamReplacement; response: SignalStream };
   replayWebhookDeliveries: { params: { id: string }; query: {  }; body: WebhookReplayRequest; response: WebhookReplay };
   replayWebhookDelivery: { params: { id: string; deliveryId: string }; query: {  }; body: undefined; response: WebhookDelivery };
   requestApproval: { params: {  }; query: {  }; body: BackchannelRequest; response: BackchannelAnswer };
@@ -459,6 +492,8 @@ export interface Operations {
   rotateWebhookSecret: { params: { id: string }; query: {  }; body: WebhookSecretRotation; response: WebhookSubscriptionWithSecret };
   scaffoldAgent: { params: { agentId: string }; query: { language?: "typescript" | "python" | "go" | "java" | "rust" | undefined }; body: undefined; response: globalThis.Response };
   searchMarketplace: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; q?: string | undefined; capability?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; category?: string | undefined; verified?: "true" | "false" | undefined }; body: undefined; response: ListingPage };
+  setSignalStreamStatus: { params: {  }; query: {  }; body: SignalStreamStatusChange; response: SignalStreamStatus };
+  ssfConfiguration: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   startCheckout: { params: {  }; query: {  }; body: NewCheckout; response: Checkout };
   streamEvents: { params: {  }; query: { action?: string | undefined; lastEventId?: string | undefined }; body: undefined; response: globalThis.Response };
   testTrustPolicy: { params: { policyId: string }; query: {  }; body: TestedToken; response: TrustTest };
@@ -472,6 +507,7 @@ export interface Operations {
   updatePartner: { params: { id: string }; query: {  }; body: FederationPartnerChange; response: FederationPartner };
   updatePerson: { params: { orgId: string; personId: string }; query: {  }; body: PersonChange; response: Person };
   updateResource: { params: { resourceId: string }; query: {  }; body: ResourceChange; response: Resource };
+  updateSignalStream: { params: {  }; query: {  }; body: SignalStreamChange; response: SignalStream };
   updateTrustPolicy: { params: { policyId: string }; query: {  }; body: TrustPolicyChange; response: TrustPolicy };
   updateWebhook: { params: { id: string }; query: {  }; body: WebhookSubscriptionChange; response: WebhookSubscription };
   upgradeTier: { params: {  }; query: {  }; body: TierUpgrade; response: TierCheckout };
@@ -479,6 +515,7 @@ export interface Operations {
   verifyDelegation: { params: {  }; query: {  }; body: DelegationQuestion; response: VerifiedDelegation };
   verifyPartnerToken: { params: {  }; query: {  }; body: PartnerToken; response: PartnerTokenVerification };
   verifyResource: { params: { resourceId: string }; query: {  }; body: ResourceVerificationRequest; response: Resource };
+  verifySignalStream: { params: {  }; query: {  }; body: SignalVerification; response: undefined };
 }
 
 export type OperationId = keyof Operations;
@@ -499,6 +536,7 @@ export interface OperationEntry {
 export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
+  addSignalSubject: { method: 'POST', path: '/api/v1/ssf/subjects/add', scopes: ["tokens:read"] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
   cancelApproval: { method: 'DELETE', path: '/api/v1/approvals/{approvalId}', scopes: [] },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
@@ -510,6 +548,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   createListing: { method: 'POST', path: '/api/v1/marketplace/listings', scopes: ["agents:write"] },
   createOrganization: { method: 'POST', path: '/api/v1/organizations', scopes: [], idempotencyKey: true },
   createResource: { method: 'POST', path: '/api/v1/resources', scopes: ["resources:write"], idempotencyKey: true },
+  createSignalStream: { method: 'POST', path: '/api/v1/ssf/stream', scopes: ["tokens:read"] },
   createTrustPolicy: { method: 'POST', path: '/api/v1/oidc/trust-policies', scopes: ["agents:write"] },
   createWebhook: { method: 'POST', path: '/api/v1/webhooks', scopes: ["webhooks:write"], idempotencyKey: true },
   declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}', scopes: [] },
@@ -520,12 +559,14 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   deleteOrganization: { method: 'DELETE', path: '/api/v1/organizations/{orgId}', scopes: [] },
   deleteResource: { method: 'DELETE', path: '/api/v1/resources/{resourceId}', scopes: ["resources:write"] },
   deleteResourceShare: { method: 'DELETE', path: '/api/v1/resources/{resourceId}/shares/{organizationId}', scopes: ["resources:write"] },
+  deleteSignalStream: { method: 'DELETE', path: '/api/v1/ssf/stream', scopes: ["tokens:read"] },
   deleteTrustPolicy: { method: 'DELETE', path: '/api/v1/oidc/trust-policies/{policyId}', scopes: ["agents:write"] },
   deleteWebhook: { method: 'DELETE', path: '/api/v1/webhooks/{id}', scopes: ["webhooks:write"] },
   exchangeOutsideToken: { method: 'POST', path: '/api/v1/oidc/token', form: true },
   exportAgentCards: { method: 'GET', path: '/api/v1/compliance/agent-cards', scopes: [] },
   exportAudit: { method: 'GET', path: '/api/v1/audit/export', scopes: ["audit:read"], stream: true },
   exportUsage: { method: 'GET', path: '/api/v1/usage/export', scopes: [], stream: true },
+  forwardAuth: { method: 'GET', path: '/api/v1/forward-auth' },
   generateCredential: { method: 'POST', path: '/api/v1/agents/{agentId}/credentials', scopes: ["agents:write"], idempotencyKey: true },
   getA2aCard: { method: 'GET', path: '/agents/{agentId}/.well-known/agent-card.json' },
   getActivityAnalytics: { method: 'GET', path: '/api/v1/analytics/agents/activity', scopes: [] },
@@ -553,6 +594,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getOverview: { method: 'GET', path: '/api/v1/overview', scopes: ["agents:read"] },
   getPartner: { method: 'GET', path: '/api/v1/federation/partners/{id}', scopes: [] },
   getResource: { method: 'GET', path: '/api/v1/resources/{resourceId}', scopes: ["resources:read"] },
+  getSignalStream: { method: 'GET', path: '/api/v1/ssf/stream', scopes: ["tokens:read"] },
+  getSignalStreamStatus: { method: 'GET', path: '/api/v1/ssf/status', scopes: ["tokens:read"] },
   getSubscription: { method: 'GET', path: '/api/v1/billing/subscription', scopes: [] },
   getTierStatus: { method: 'GET', path: '/api/v1/tiers/status', scopes: [] },
   getTokenAnalytics: { method: 'GET', path: '/api/v1/analytics/tokens', scopes: [] },
@@ -596,6 +639,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   openBillingPortal: { method: 'POST', path: '/api/v1/billing/portal', scopes: [] },
   openapi: { method: 'GET', path: '/openapi.json' },
   openidConfiguration: { method: 'GET', path: '/.well-known/openid-configuration' },
+  pollSignals: { method: 'POST', path: '/api/v1/ssf/poll/{streamId}', scopes: ["tokens:read"] },
   previewToken: { method: 'POST', path: '/api/v1/tokens/preview', scopes: ["agents:read"] },
   product: { method: 'GET', path: '/' },
   protectedResource: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
@@ -609,6 +653,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   removeMember: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/members/{agentId}', scopes: [] },
   removePartner: { method: 'DELETE', path: '/api/v1/federation/partners/{id}', scopes: [] },
   removePerson: { method: 'DELETE', path: '/api/v1/organizations/{orgId}/people/{personId}', scopes: [] },
+  removeSignalSubject: { method: 'POST', path: '/api/v1/ssf/subjects/remove', scopes: ["tokens:read"] },
+  replaceSignalStream: { method: 'PUT', path: '/api/v1/ssf/stream', scopes: ["tokens:read"] },
   replayWebhookDeliveries: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/replay', scopes: ["webhooks:write"] },
   replayWebhookDelivery: { method: 'POST', path: '/api/v1/webhooks/{id}/deliveries/{deliveryId}/replay', scopes: ["webhooks:write"] },
   requestApproval: { method: 'POST', path: '/api/v1/bc-authorize', form: true },
@@ -620,6 +666,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   rotateWebhookSecret: { method: 'POST', path: '/api/v1/webhooks/{id}/rotate-secret', scopes: ["webhooks:write"] },
   scaffoldAgent: { method: 'GET', path: '/api/v1/sdk/scaffold/{agentId}', scopes: [], stream: true },
   searchMarketplace: { method: 'GET', path: '/api/v1/marketplace/agents' },
+  setSignalStreamStatus: { method: 'POST', path: '/api/v1/ssf/status', scopes: ["tokens:read"] },
+  ssfConfiguration: { method: 'GET', path: '/.well-known/ssf-configuration' },
   startCheckout: { method: 'POST', path: '/api/v1/billing/checkout', scopes: [] },
   streamEvents: { method: 'GET', path: '/api/v1/events', scopes: ["audit:read"], stream: true },
   testTrustPolicy: { method: 'POST', path: '/api/v1/oidc/trust-policies/{policyId}/test', scopes: ["agents:read"] },
@@ -633,6 +681,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   updatePartner: { method: 'PATCH', path: '/api/v1/federation/partners/{id}', scopes: [] },
   updatePerson: { method: 'PATCH', path: '/api/v1/organizations/{orgId}/people/{personId}', scopes: [] },
   updateResource: { method: 'PATCH', path: '/api/v1/resources/{resourceId}', scopes: ["resources:write"] },
+  updateSignalStream: { method: 'PATCH', path: '/api/v1/ssf/stream', scopes: ["tokens:read"] },
   updateTrustPolicy: { method: 'PATCH', path: '/api/v1/oidc/trust-policies/{policyId}', scopes: ["agents:write"] },
   updateWebhook: { method: 'PATCH', path: '/api/v1/webhooks/{id}', scopes: ["webhooks:write"] },
   upgradeTier: { method: 'POST', path: '/api/v1/tiers/upgrade', scopes: [] },
@@ -640,4 +689,5 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   verifyDelegation: { method: 'POST', path: '/api/v1/delegations/verify', scopes: [] },
   verifyPartnerToken: { method: 'POST', path: '/api/v1/federation/verify', scopes: [] },
   verifyResource: { method: 'POST', path: '/api/v1/resources/{resourceId}/verify', scopes: ["resources:write"] },
+  verifySignalStream: { method: 'POST', path: '/api/v1/ssf/verify', scopes: ["tokens:read"] },
 };

@@ -2,6 +2,7 @@
 import { readIssuer } from './addresses.ts';
 import { readToken } from './authentication.ts';
 import { discover, type ServerMetadata } from './authorize/discovery.ts';
+import type { Dpop } from './dpop.ts';
 import { ApiError, AuthorizationError } from './errors.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import { discard, readError } from './response.ts';
@@ -41,6 +42,11 @@ type MaybePromise<T> = T | Promise<T>;
 export interface PersonSessionOptions extends PersonSessionKey {
   /** In memory by default: the person signs in again when the program starts again. */
   readonly storage?: TokenStorage;
+  /**
+   * What `createDpop` has returned, the same as for `startAuthorization`. Refresh tokens are bound to its key: a storage that outlives the
+   * program needs a key that does.
+   */
+  readonly dpop?: Dpop;
   /** For tests, and for programs with a fetch of their own. */
   readonly platform?: Partial<Platform>;
 }
@@ -98,6 +104,7 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
   const { clientId, resource, storage = createMemoryStorage() } = options;
   const issuer = readIssuer(options.issuer);
   const platform = createPlatform(options.platform);
+  const { dpop } = options;
   const key = { issuer, clientId, resource };
   const entry = `countersign ${JSON.stringify([issuer, clientId, resource])}`;
   let discovery: Promise<Endpoints> | undefined = agent && Promise.resolve(agent.server);
@@ -121,7 +128,7 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
   const read = async (): Promise<PersonTokens | undefined> => parse(await storage.get(entry), key);
 
   const post = async (url: string, form: Record<string, string>, signal: AbortSignal) =>
-    platform.fetch(url, {
+    (dpop ?? platform).fetch(url, {
       method: 'POST',
       headers: { accept: 'application/json' },
       body: new URLSearchParams({ ...form, ...(agent ? await agent.prove() : { client_id: clientId }) }),
@@ -136,7 +143,7 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
     const issued = await createRetry(platform, refreshRetry)({ repeat: 'always' }, async (signal) => {
       const response = await post(tokenEndpoint, form, signal);
       if (response.status === 429 || response.status === 503) return { refused: response };
-      return { result: await readToken(response) };
+      return { result: await readToken(response, dpop) };
     });
     return personTokens(key, { refreshToken, ...issued }, askedAt);
   };

@@ -4,6 +4,8 @@ export interface Platform {
   readonly fetch: typeof globalThis.fetch;
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds of a clock that is never set. `now` by default when that is replaced. */
+  elapsed(): number;
   /** At least 0, less than 1. */
   random(): number;
   /** Rejects with the reason of the signal when it aborts. */
@@ -14,6 +16,7 @@ export const createPlatform = (changes: Partial<Platform> = {}): Platform => ({
   // Looked up for each call: programs replace the global function, and browsers need it called as a plain function.
   fetch: changes.fetch ?? ((input, init) => globalThis.fetch(input, init)),
   now: changes.now ?? Date.now,
+  elapsed: changes.elapsed ?? changes.now ?? (() => performance.now()),
   random: changes.random ?? Math.random,
   sleep: changes.sleep ?? sleep,
 });

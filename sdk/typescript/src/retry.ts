@@ -5,6 +5,7 @@
 import { ApiError, ConnectionError } from './errors.ts';
 import type { Platform } from './platform.ts';
 import { discard, readError } from './response.ts';
+import { unrefTimer } from './signals/unref.ts';
 
 export interface RetryOptions {
   /** Requests at most, the first one included. 4 by default; 1 never retries. */
@@ -87,6 +88,8 @@ async function sendOnce<T>(
 ): Promise<Sent<T>> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutSeconds * 1000);
+  // The request itself keeps a program running.
+  unrefTimer(timer);
   try {
     const outcome = await send(signal ? eitherOf(signal, timeout.signal) : timeout.signal);
     if ('result' in outcome) return outcome;

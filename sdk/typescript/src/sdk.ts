@@ -9,7 +9,7 @@ export {
   type AuditExportOptions,
   verifyAuditExport,
 } from './audit-export.ts';
-export type { Auth, PrivateKey } from './authentication.ts';
+export type { Auth } from './authentication.ts';
 export {
   type Authorization,
   type AuthorizationOptions,
@@ -23,6 +23,7 @@ export {
   type FetchOptions,
   type TokenOptions,
 } from './client.ts';
+export { createDpop, type Dpop, type DpopFetchOptions, type DpopOptions, type ProofRequest } from './dpop.ts';
 export {
   ApiError,
   ApprovalCanceled,
@@ -36,6 +37,7 @@ export {
   WebhookError,
 } from './errors.ts';
 export type * from './generated.ts';
+export { type IdJagOptions, type IdJagTarget, requestIdJag } from './id-jag.ts';
 export {
   createMemoryStorage,
   createPersonSession,
@@ -45,16 +47,30 @@ export {
   type TokenStorage,
 } from './person-session.ts';
 export type { Platform } from './platform.ts';
+export type { PrivateKey } from './private-key.ts';
+export {
+  type AgentGrant,
+  createResourceClient,
+  type IdJagGrant,
+  type PersonGrant,
+  type ResourceClient,
+  type ResourceClientOptions,
+  type ResourceGrant,
+  type WorkloadGrant,
+} from './resource-client.ts';
 export type { RetryOptions } from './retry.ts';
+export type { SignalsOptions, SignalsStatus } from './signals/signals.ts';
+export type { SignalsClient } from './signals/stream.ts';
 export {
   createVerifier,
-  type Subjects,
+  type SignalsVerifier,
   type Verifier,
-  type VerifierOptions,
   type VerifyOptions,
 } from './verifier.ts';
 export type { AuthorizationDetail, Subject, VerifiedToken } from './verify/access-token.ts';
 export type { IncomingRequest } from './verify/bearer.ts';
 export type { IntrospectionClient } from './verify/introspection.ts';
+export type { ProofOptions, Subjects, VerifierOptions } from './verify/options.ts';
+export type { ProofStore } from './verify/proof-store.ts';
 export { requireDetail } from './verify/require-detail.ts';
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

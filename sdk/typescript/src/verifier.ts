@@ -1,55 +1,32 @@
 /** Verifies access tokens that agents present to an API. */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createLocalJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { readIssuer } from './addresses.ts';
 import type { TokenError } from './errors.ts';
-import { createPlatform, type Platform } from './platform.ts';
-import { isId, readClaims, type Subject, type VerifiedToken } from './verify/access-token.ts';
-import { createRefusal, type IncomingRequest, type Refuse, readBearerToken } from './verify/bearer.ts';
-import { createIntrospection, type IntrospectionClient } from './verify/introspection.ts';
+import { createPlatform } from './platform.ts';
+import { createSignals, type SignalsStatus } from './signals/signals.ts';
+import { readClaims, type Subject, type VerifiedToken } from './verify/access-token.ts';
+import {
+  type Challenge,
+  createRefusal,
+  type IncomingRequest,
+  type Refuse,
+  readPresentedToken,
+  type Scheme,
+} from './verify/bearer.ts';
+import { createIntrospection } from './verify/introspection.ts';
 import { createKeySet, KeysUnavailable } from './verify/key-set.ts';
-
-export type VerifierOptions = {
-  /** The address of Countersign, without `/api/v1`: `iss` of its tokens. */
-  readonly issuer: string;
-  /** The identifier of your resource: `aud` of its tokens. */
-  readonly audience: string;
-  /** On whose behalf the calling agents may act: `agents` (themselves or other agents), `people`, or `any`. There is no default. */
-  readonly subjects: Subjects;
-  /** How far the clocks may differ. 5 seconds by default. */
-  readonly clockToleranceSeconds?: number;
-  /** The address of your metadata (RFC 9728). Refusals name it, so that MCP clients find Countersign. */
-  readonly resourceMetadata?: string;
-  /** Public keys, if they should not be fetched from the issuer. */
-  readonly jwks?: JSONWebKeySet;
-  /** For tests, and for programs with a fetch of their own. */
-  readonly platform?: Partial<Platform>;
-} & (
-  | {
-      /** The organization whose tokens are accepted, or several. */
-      readonly organizationId: string | readonly string[];
-      readonly acceptAnyOrganization?: false;
-    }
-  | {
-      /** Tokens of every organization on the instance are accepted: compare `organizationId` yourself. */
-      readonly acceptAnyOrganization: true;
-      readonly organizationId?: undefined;
-    }
-) &
-  (
-    | {
-        /** Offline: a token counts until it expires. */
-        readonly revocation: 'none';
-      }
-    | {
-        /** Asks Countersign about each token. Without an answer, the token is refused with 503. */
-        readonly revocation: 'introspect';
-        readonly introspectWith: IntrospectionClient;
-        /** How long an answer counts. 0 by default: every call asks. */
-        readonly introspectionCacheSeconds?: number;
-      }
-  );
-
-export type Subjects = 'agents' | 'people' | 'any';
+import {
+  cacheSecondsOf,
+  checkCount,
+  checked,
+  introspectionClientOf,
+  publicUrlsOf,
+  type Subjects,
+  subjectTypes,
+  type VerifierOptions,
+} from './verify/options.ts';
+import { createProofCheck } from './verify/proof.ts';
+import { createProofStore } from './verify/proof-store.ts';
 
 export interface VerifyOptions {
   /** The token needs all of them. */
@@ -64,31 +41,47 @@ export interface Verifier {
   verify(source: IncomingRequest | string, options?: VerifyOptions): Promise<VerifiedToken>;
 }
 
-const subjectTypes: Readonly<Record<Subjects, readonly Subject['type'][]>> = {
-  agents: ['agent'],
-  people: ['person'],
-  any: ['agent', 'person'],
-};
+/** With `revocation: 'signals'`. */
+export interface SignalsVerifier extends Verifier {
+  /** For a metric: alert when `state` is `silent`. */
+  status(): SignalsStatus;
+  /** Resolves when all signals that wait were read. Until then `whenSilent` counts. */
+  ready(): Promise<void>;
+  /** Ends the poll and deletes the stream. */
+  close(): Promise<void>;
+}
 
 /** The algorithms that an instance may have. `jose` uses a key with its own algorithm only. */
 const algorithms = ['RS256', 'ES256', 'EdDSA'];
 
-export function createVerifier(options: VerifierOptions): Verifier {
+export function createVerifier(
+  options: VerifierOptions & { readonly revocation: 'signals' },
+): SignalsVerifier;
+export function createVerifier(options: VerifierOptions): Verifier;
+export function createVerifier(options: VerifierOptions): Verifier | SignalsVerifier {
   const { audience, subjects, clockToleranceSeconds = 5, resourceMetadata } = checked(options);
   const platform = createPlatform(options.platform);
   const issuer = readIssuer(options.issuer);
   const keys = options.jwks
     ? createLocalJWKSet(options.jwks)
     : createKeySet(new URL(`${issuer}/.well-known/jwks.json`), platform);
+  const introspectWith = introspectionClientOf(options);
   const introspect =
-    options.revocation === 'introspect'
-      ? createIntrospection({
-          issuer,
-          client: options.introspectWith,
-          cacheSeconds: options.introspectionCacheSeconds ?? 0,
-          platform,
-        })
-      : undefined;
+    introspectWith &&
+    createIntrospection({
+      issuer,
+      client: introspectWith,
+      platform,
+      cacheSeconds: cacheSecondsOf(options),
+    });
+  const { dpop = 'accept', proofs = {} } = options;
+  const whenSilent = options.revocation === 'signals' ? options.signals.whenSilent : undefined;
+  const checkProof = createProofCheck({
+    publicUrls: publicUrlsOf(options),
+    requireContentDigest: proofs.requireContentDigest ?? false,
+    store: proofs.store ?? createProofStore(platform),
+    platform,
+  });
   const organizations = options.acceptAnyOrganization === true ? undefined : [options.organizationId].flat();
 
   const readToken = async (token: string, refuse: Refuse): Promise<VerifiedToken> => {
@@ -110,15 +103,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return keys(header, input);
   };
 
+  const common = { issuer, algorithms, clockTolerance: clockToleranceSeconds };
   const verifySignature = async (token: string, refuse: Refuse) => {
     try {
       const { payload } = await jwtVerify(token, withKeyId, {
-        issuer,
+        ...common,
         audience,
-        algorithms,
         typ: 'at+jwt',
         requiredClaims: ['exp'],
-        clockTolerance: clockToleranceSeconds,
         currentDate: new Date(platform.now()),
       });
       return payload;
@@ -127,14 +119,61 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   };
 
+  const signals =
+    options.revocation === 'signals'
+      ? createSignals(options.signals, {
+          issuer,
+          audience,
+          platform,
+          async verify(token, ownAudience) {
+            const expected = { ...common, audience: ownAudience, typ: 'secevent+jwt' };
+            const currentDate = new Date(platform.now());
+            return (await jwtVerify(token, withKeyId, { ...expected, currentDate })).payload;
+          },
+        })
+      : undefined;
+
+  /** A bound token needs its proof, and a token that is not bound must not look like one. */
+  const checkBinding = async (
+    source: IncomingRequest | string,
+    { token, scheme }: { readonly token: string; readonly scheme: Scheme },
+    { keyThumbprint }: VerifiedToken,
+    challenge: Challenge,
+  ) => {
+    const refuse = createRefusal({ ...challenge, scheme: 'DPoP' });
+    if (keyThumbprint === undefined) {
+      if (scheme === 'DPoP')
+        throw refuse('invalid_token', 'the token is not bound to a key: present it as Bearer');
+      if (dpop === 'require')
+        throw refuse('invalid_token', 'the token is not bound to a key, as this API demands');
+      return;
+    }
+    if (dpop === 'refuse')
+      throw createRefusal(challenge)(
+        'invalid_token',
+        'the token is bound to a key, which this API does not accept',
+      );
+    if (scheme !== 'DPoP' || typeof source === 'string')
+      throw refuse('invalid_token', 'the token is bound to a key: present it as DPoP, with a proof');
+    await checkProof(source, token, keyThumbprint, refuse);
+  };
+
+  const unchecked = 'the token cannot be checked at the moment';
+  const ended = 'the token was revoked, or its agent may not use it any more';
+
   /** The scopes that count now: those of the token, without the ones that it has lost since. */
   const scopesNow = async (token: string, verified: VerifiedToken, refuse: Refuse) => {
+    if (signals) {
+      const judged = signals.judge(verified);
+      if (judged === 'ended') throw refuse('invalid_token', ended);
+      if (judged === 'good' || whenSilent === 'accept') return verified.scopes;
+      if (whenSilent === 'refuse') throw refuse('temporarily_unavailable', unchecked);
+    }
     if (!introspect) return verified.scopes;
     const current = await introspect(token, verified.claims.jti).catch((error: unknown) => {
-      throw refuse('temporarily_unavailable', 'the token cannot be checked at the moment', error);
+      throw refuse('temporarily_unavailable', unchecked, error);
     });
-    if (!current)
-      throw refuse('invalid_token', 'the token was revoked, or its agent may not use it any more');
+    if (!current) throw refuse('invalid_token', ended);
     return verified.scopes.filter((scope) => current.includes(scope));
   };
 
@@ -144,11 +183,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const required = [scopes].flat();
       for (const scope of required) checkScope(scope);
       if (maxDepth !== undefined) checkCount(maxDepth, 'maxDepth', 10);
-      const challenge = { scopes: required, resourceMetadata };
+      const asked = {
+        scopes: required,
+        resourceMetadata,
+        ...(dpop === 'require' && { scheme: 'DPoP' as const }),
+      };
+      const presented = readPresentedToken(source, asked);
+      const { token } = presented;
+      const challenge: Challenge = presented.scheme === 'DPoP' ? { ...asked, scheme: 'DPoP' } : asked;
       const refuse = createRefusal(challenge);
-      const token = readBearerToken(source, challenge);
       const verified = await readToken(token, refuse);
       checkSubject(verified.subject, subjects, refuse);
+      await checkBinding(source, presented, verified, challenge);
       const current = { ...verified, scopes: await scopesNow(token, verified, refuse) };
       const missing = required.filter((scope) => !current.scopes.includes(scope));
       if (missing.length > 0)
@@ -161,6 +207,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         );
       return current;
     },
+    ...(signals && { status: signals.status, ready: signals.ready, close: signals.close }),
   };
 }
 
@@ -180,37 +227,6 @@ function refusalOf(error: unknown, refuse: Refuse): TokenError {
     return refuse('temporarily_unavailable', 'the token cannot be checked at the moment', error);
   if (error instanceof errors.JWTExpired) return refuse('invalid_token', 'the token has expired', error);
   return refuse('invalid_token', error instanceof Error ? error.message : 'the token is not valid', error);
-}
-
-/** Mistakes of the program, not of a request. */
-function checked(options: VerifierOptions): VerifierOptions {
-  const { audience, organizationId, acceptAnyOrganization, resourceMetadata } = options;
-  if (typeof audience !== 'string' || audience === '')
-    throw new TypeError('audience must be the identifier of your resource');
-  if (!Object.hasOwn(subjectTypes, options.subjects))
-    throw new TypeError(
-      "subjects must be 'agents' (agents that act for themselves or for other agents), 'people' (agents that act for a person) or 'any'",
-    );
-  const ids = [organizationId ?? []].flat();
-  if (acceptAnyOrganization !== true && (ids.length === 0 || !ids.every(isId)))
-    throw new TypeError('organizationId must be a UUID in lower case; or set acceptAnyOrganization');
-  if (options.revocation === 'introspect') {
-    if (typeof options.introspectWith?.fetch !== 'function')
-      throw new TypeError(
-        "revocation 'introspect' needs introspectWith: a client whose agent has tokens:read",
-      );
-    checkCount(options.introspectionCacheSeconds ?? 0, 'introspectionCacheSeconds', 300);
-  } else if (options.revocation !== 'none')
-    throw new TypeError("revocation must be 'none' (offline) or 'introspect'");
-  checkCount(options.clockToleranceSeconds ?? 0, 'clockToleranceSeconds', 300);
-  if (resourceMetadata !== undefined && !URL.canParse(resourceMetadata))
-    throw new TypeError('resourceMetadata must be an absolute URL');
-  return options;
-}
-
-function checkCount(value: number, name: string, max: number): void {
-  if (!(Number.isFinite(value) && value >= 0 && value <= max))
-    throw new TypeError(`${name} must be a number from 0 to ${max}`);
 }
 
 /** RFC 6749 §3.3. */

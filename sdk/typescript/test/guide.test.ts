@@ -26,12 +26,14 @@ it('200 within the grant, 403 beyond it, 401 for other tokens', async () => {
       .replace("'@countersign/sdk'", `'${source('sdk.ts')}'`),
   );
 
-  const { issuer, organizationId, register, buyerOf, clientOf } = await startOrders();
+  const { t, issuer, organizationId, register, buyerOf, clientOf } = await startOrders();
+  const api = await t.agent({ allowedScopes: ['tokens:read'] });
   const port = await freePort();
   const audience = `http://localhost:${port}`;
   const env = {
     ...process.env,
     ...{ ISSUER: issuer, AUDIENCE: audience, ORGANIZATION_ID: organizationId, PORT: String(port) },
+    ...{ CLIENT_ID: api.clientId, CLIENT_SECRET: api.clientSecret },
   };
   const running = startProgram(process.execPath, [file], { env });
   await until('the program answers', () => fetch(audience), running);

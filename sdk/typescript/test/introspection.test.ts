@@ -17,6 +17,7 @@ describe("revocation: 'introspect'", () => {
       ...base,
       revocation: 'introspect',
       introspectWith: clientOf(reader),
+      introspectionCacheSeconds: 0,
       ...changes,
     });
   const newReader = () => t.agent({ allowedScopes: ['tokens:read'] });
@@ -66,6 +67,8 @@ describe("revocation: 'introspect'", () => {
       async () => new Response('null'),
       async () => new Response('{}'),
       async () => new Response('{"active":true}'),
+      async () => new Response('{"active":true,"scope":"orders:read"}'),
+      async () => new Response(`{"active":true,"scope":"orders:read","jti":"${crypto.randomUUID()}"}`),
       async () => new Response('<html>'),
       async () => new Response('{"active":true,"scope":"orders:read"}', { status: 500 }),
     ];
@@ -88,31 +91,92 @@ describe("revocation: 'introspect'", () => {
     await assert.rejects(online.verify(`${token.slice(0, -6)}AAAAAA`), refusedWith(401, 'invalid_token'));
   });
 
-  it('introspectionCacheSeconds: an answer counts for a while, and only a good one', async () => {
-    let now = Date.now();
-    let asked = 0;
-    const client = clientOf(await newReader());
-    const online = createVerifier({
-      ...base,
-      revocation: 'introspect',
-      introspectWith: {
-        fetch(url, init) {
-          asked += 1;
-          return client.fetch(url, init);
+  describe('introspectionCacheSeconds', () => {
+    const counted = async (changes: object) => {
+      const time = { now: Date.now(), elapsed: 0, onRead: () => {} };
+      const client = clientOf(await newReader());
+      const questions = {
+        count: 0,
+        answer: (): Promise<void> => Promise.resolve(),
+      };
+      const online = createVerifier({
+        ...base,
+        revocation: 'introspect',
+        introspectWith: {
+          async fetch(url, init) {
+            questions.count += 1;
+            await questions.answer();
+            return client.fetch(url, init);
+          },
         },
-      },
-      introspectionCacheSeconds: 10,
-      platform: { now: () => now },
+        platform: {
+          now: () => time.now,
+          elapsed() {
+            time.onRead();
+            return time.elapsed;
+          },
+        },
+        ...changes,
+      });
+      return { time, questions, online };
+    };
+
+    for (const clock of ['now', 'elapsed'] as const)
+      it(`one second by default, by the clock that says more (${clock}), for good and for bad answers`, async () => {
+        const { time, questions, online } = await counted({});
+        const { token } = await freshToken();
+        await online.verify(token);
+        if (clock === 'elapsed') time.now -= 10_000;
+        time[clock] += 999;
+        await online.verify(token);
+        assert.equal(questions.count, 1);
+        await revoke(token);
+        time[clock] += 1;
+        for (let call = 0; call < 3; call += 1)
+          await assert.rejects(online.verify(token), refusedWith(401, 'invalid_token'));
+        assert.equal(questions.count, 2);
+      });
+
+    it('calls at the same time share a question that is younger than that, and no older one', async () => {
+      const { time, questions, online } = await counted({});
+      const { token } = await freshToken();
+      let answer = () => {};
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      const asked = new Promise<void>((resolve) => {
+        questions.answer = () => {
+          resolve();
+          return answered;
+        };
+      });
+      const first = online.verify(token);
+      await asked;
+      // Only the age of a question is read from this clock.
+      const joined = new Promise<void>((resolve) => {
+        time.onRead = resolve;
+      });
+      const second = online.verify(token);
+      await joined;
+      time.onRead = () => {};
+      time.elapsed += 1_000;
+      questions.answer = () => Promise.resolve();
+      await online.verify(token);
+      assert.equal(questions.count, 2);
+      answer();
+      await Promise.all([first, second]);
     });
-    const { token } = await freshToken();
-    await online.verify(token);
-    await online.verify(token);
-    assert.equal(asked, 1);
-    await revoke(token);
-    await online.verify(token);
-    now += 10_000;
-    await assert.rejects(online.verify(token), refusedWith(401, 'invalid_token'));
-    await assert.rejects(online.verify(token), refusedWith(401, 'invalid_token'));
-    assert.equal(asked, 3);
+
+    it('0: every call asks; a failure is not remembered', async () => {
+      const each = await counted({ introspectionCacheSeconds: 0 });
+      const { token } = await freshToken();
+      await Promise.all([each.online.verify(token), each.online.verify(token)]);
+      assert.equal(each.questions.count, 2);
+      const { questions, online } = await counted({});
+      questions.answer = () => Promise.reject(new TypeError('fetch failed'));
+      await assert.rejects(online.verify(token), refusedWith(503, 'temporarily_unavailable'));
+      questions.answer = () => Promise.resolve();
+      await online.verify(token);
+    });
   });
 });

@@ -11,7 +11,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express from 'express';
 import { createTokenVerifier } from '../src/adapters/mcp.ts';
-import { createVerifier } from '../src/sdk.ts';
+import { createResourceClient, createVerifier } from '../src/sdk.ts';
 import { startOrders } from './orders.ts';
 
 const { t, issuer, organizationId, register, clientOf, buyerOf } = await startOrders();
@@ -74,11 +74,18 @@ protect(
   }),
 );
 
+app.get(new URL(resourceMetadataUrl).pathname, (_, response) =>
+  response.json({ resource: audience, authorization_servers: [issuer], scopes_supported: ['orders:read'] }),
+);
+
 /** Calls the tool; each request has a token of this client of the SDK. */
-async function whoami(client: ReturnType<typeof clientOf>, path = ''): Promise<unknown> {
+async function whoami(
+  client: { fetch(url: string | URL, init?: never): Promise<Response> },
+  path = '',
+): Promise<unknown> {
   const mcp = new Client({ name: 'buyer', version: '1.0.0' });
   const transport = new StreamableHTTPClientTransport(new URL(`${audience}${path}`), {
-    fetch: (url, init) => client.fetch(url, init as Parameters<typeof client.fetch>[1]),
+    fetch: (url, init) => client.fetch(url, init as never),
   });
   await mcp.connect(transport as Parameters<Client['connect']>[0]);
   const { content } = await mcp.callTool({ name: 'whoami' });
@@ -99,6 +106,16 @@ describe('an MCP server', () => {
     const { agentId } = buyer;
     const expected = [agentId, { type: 'agent', id: agentId }, [agentId]];
     assert.deepEqual(await whoami(clientOf(buyer, [audience])), expected);
+  });
+
+  it('200: a client that knows only the address of the server finds us, and no server that it does not trust', async () => {
+    const buyer = await buyerOf(resourceId);
+    const { agentId, clientId, clientSecret } = buyer;
+    const grant = { clientId, auth: clientSecret };
+    const tools = createResourceClient({ url: audience, issuers: [issuer], grant });
+    assert.deepEqual(await whoami(tools), [agentId, { type: 'agent', id: agentId }, [agentId]]);
+    const elsewhere = { url: audience, issuers: ['https://login.example.com'], grant };
+    await assert.rejects(whoami(createResourceClient(elsewhere)), { code: 'untrusted_issuer' });
   });
 
   it('200: with a delegation, the tool knows the agent and the subject; 403 where it may not be delegated', async () => {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { listen } from '../../../test/support/clients/listening.ts';
 import { newResource } from '../../../test/support/scenarios/resources/resources.ts';
-import { type Client, createClient, TokenError } from '../src/sdk.ts';
+import { type Client, createClient } from '../src/sdk.ts';
+
+export { refusedWith } from './refused-with.ts';
 
 export interface Agent {
   readonly agentId: string;
@@ -35,13 +37,3 @@ export async function startOrders(changes: Record<string, string> = {}) {
   };
   return { t, issuer, organizationId, succeed, register, grant, clientOf, buyerOf };
 }
-
-/** For assert.rejects. */
-export const refusedWith =
-  (status: number, code: string, message = /./) =>
-  (error: unknown) => {
-    assert.ok(error instanceof TokenError, String(error));
-    assert.deepEqual([error.status, error.code], [status, code], error.message);
-    assert.match(error.message, message);
-    return true;
-  };

@@ -2,7 +2,7 @@
 import { TokenError } from '../errors.ts';
 import type { Verifier, VerifyOptions } from '../verifier.ts';
 import type { VerifiedToken } from '../verify/access-token.ts';
-import type { IncomingRequest } from '../verify/bearer.ts';
+import type { RequestWithHeaders } from '../verify/bearer.ts';
 
 declare global {
   namespace Express {
@@ -13,9 +13,9 @@ declare global {
   }
 }
 
-type Request = Exclude<IncomingRequest, Headers> & { agent?: VerifiedToken };
+export type Request = RequestWithHeaders & { agent?: VerifiedToken };
 
-interface Response {
+export interface Response {
   status(status: number): Response;
   setHeader(name: string, value: string): unknown;
   json(body: object): unknown;

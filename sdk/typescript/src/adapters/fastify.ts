@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenError } from '../errors.ts';
 import type { Verifier, VerifyOptions } from '../verifier.ts';
 import type { VerifiedToken } from '../verify/access-token.ts';
+import type { RawBody } from '../verify/bearer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +17,10 @@ export const requireToken =
   (verifier: Verifier, options: VerifyOptions = {}) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     try {
-      request.agent = await verifier.verify(request.raw, options);
+      const { originalUrl, rawBody, body }: FastifyRequest & { rawBody?: RawBody } = request;
+      const { headers, rawHeaders, method } = request.raw;
+      const source = { headers, rawHeaders, method, url: originalUrl, rawBody, body };
+      request.agent = await verifier.verify(source, options);
       return undefined;
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;

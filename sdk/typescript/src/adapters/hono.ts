@@ -11,8 +11,13 @@ export const requireToken =
     options: VerifyOptions = {},
   ): MiddlewareHandler<{ Variables: { agent: VerifiedToken } }> =>
   async (context, next) => {
+    const { raw } = context.req;
+    // Hono has the body that an earlier handler has read.
+    const rawBody = async () =>
+      new Uint8Array(await (raw.bodyUsed ? context.req : raw.clone()).arrayBuffer());
+    const { headers, method, url } = raw;
     try {
-      context.set('agent', await verifier.verify(context.req.raw, options));
+      context.set('agent', await verifier.verify({ headers, method, url, rawBody }, options));
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
       const body = { error: error.code, error_description: error.message };

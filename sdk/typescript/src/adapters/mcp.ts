@@ -1,35 +1,34 @@
-/** For MCP servers: `requireBearerAuth({ verifier: createTokenVerifier(verifier), resourceMetadataUrl })` of the MCP SDK. */
-import {
-  InsufficientScopeError,
-  InvalidTokenError,
-  ServerError,
-} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+/** For MCP servers: `requireToken(verifier, …)` in the place of `requireBearerAuth` of the MCP SDK, which has no DPoP. */
 import type { OAuthTokenVerifier } from '@modelcontextprotocol/sdk/server/auth/provider.js';
+import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import { TokenError } from '../errors.ts';
 import type { Verifier, VerifyOptions } from '../verifier.ts';
+import { readPresentedToken } from '../verify/bearer.ts';
+import { authInfoOf, mcpErrorOf } from '../verify/mcp.ts';
+import { type Request, type Response, requireToken as requireForExpress } from './express.ts';
 
-/** Tools find the token in `authInfo`: `clientId` is the agent that calls, `extra` has `subject`, `actors` and the other facts of a VerifiedToken. */
+/** For `requireBearerAuth({ verifier, resourceMetadataUrl })`: tokens that are bound to a key are refused. */
 export const createTokenVerifier = (verifier: Verifier, options: VerifyOptions = {}): OAuthTokenVerifier => ({
   async verifyAccessToken(token) {
-    const { agentId, scopes, ...extra } = await verifier.verify(token, options).catch((error: unknown) => {
+    const verified = await verifier.verify(token, options).catch((error: unknown) => {
       throw error instanceof TokenError ? mcpErrorOf(error) : error;
     });
-    return {
-      token,
-      clientId: agentId,
-      scopes: [...scopes],
-      expiresAt: extra.claims.exp as number,
-      resource: new URL(verifier.audience),
-      extra,
-    };
+    return authInfoOf(token, verified, verifier.audience);
   },
 });
 
-/** The MCP SDK chooses the status by the class: 401, 403, or 500 while the token cannot be checked. */
-function mcpErrorOf({ code, message }: TokenError): Error {
-  const description = message.replaceAll('"', "'");
-  if (code === 'temporarily_unavailable') return new ServerError(description);
-  return code === 'insufficient_scope' || code === 'insufficient_authorization_details'
-    ? new InsufficientScopeError(description)
-    : new InvalidTokenError(description);
-}
+/** For Express. Sets `request.auth`, which tools find as `authInfo`. */
+export const requireToken = (verifier: Verifier, options: VerifyOptions = {}) => {
+  const check = requireForExpress(verifier, options);
+  return (
+    request: Request & { auth?: AuthInfo },
+    response: Response,
+    next: (error?: unknown) => void,
+  ): Promise<void> =>
+    check(request, response, (error) => {
+      if (error !== undefined || !request.agent) return next(error);
+      const { token } = readPresentedToken(request, { scopes: [] });
+      request.auth = authInfoOf(token, request.agent, verifier.audience);
+      next();
+    });
+};

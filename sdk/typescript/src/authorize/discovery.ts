@@ -6,6 +6,13 @@ import type { Platform } from '../platform.ts';
 import { readError, readJson, redirectOf } from '../response.ts';
 import type { Retry } from '../retry.ts';
 
+/** Enough for clients that do not send a person to the server. */
+export interface TokenServer {
+  readonly tokenEndpoint: string;
+  /** How clients authenticate at the token endpoint. */
+  readonly authMethods: readonly string[];
+}
+
 export interface ServerMetadata {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
@@ -14,15 +21,21 @@ export interface ServerMetadata {
   readonly namesIssuer: boolean;
 }
 
+/** How metadata are fetched. */
+export interface Discovery {
+  readonly platform: Pick<Platform, 'fetch'>;
+  readonly retry: Retry;
+}
+
 const maxAnswerBytes = 256 * 1024;
 
-export function discover(
-  issuer: string,
-  { fetch }: Pick<Platform, 'fetch'>,
-  retry: Retry,
-): Promise<ServerMetadata> {
-  return retry({ repeat: 'always' }, async (signal) => {
-    const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`, {
+/** The first document that exists, or the refusal of the last address. */
+export async function getDocument(
+  [address = '', ...others]: readonly string[],
+  { platform, retry }: Discovery,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await retry({ repeat: 'always' }, async (signal) => {
+    const response = await platform.fetch(address, {
       headers: { accept: 'application/json' },
       redirect: 'manual',
       signal,
@@ -30,33 +43,32 @@ export function discover(
     if (response.status === 429 || response.status === 503) return { refused: response };
     const redirect = redirectOf(response);
     if (redirect) throw redirect;
-    if (!response.ok) throw await readError(response);
-    return { result: readMetadata(issuer, await readJson(response, maxAnswerBytes)) };
+    if (response.ok) return { result: await readJson(response, maxAnswerBytes) };
+    const error = await readError(response);
+    if (response.status !== 404 || others.length === 0) throw error;
+    return { result: getDocument(others, { platform, retry }) };
   });
+  return (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
 }
 
-function readMetadata(issuer: string, answer: unknown): ServerMetadata {
-  const metadata = (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<
-    Record<string, unknown>
-  >;
-  const invalid = (problem: string) =>
-    new ConnectionError('invalid_response', `the metadata of ${issuer} cannot be used: ${problem}`);
-  if (metadata.issuer !== issuer)
-    throw invalid(
-      `they are of ${plainText(String(metadata.issuer))}; give \`issuer\` exactly as the server names itself`,
-    );
+/** RFC 8414 §3.1, then OpenID Connect Discovery. The path of an issuer follows the well-known part, or stands before it. */
+function metadataAddresses(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/+$/, '');
+  const [oauth, openid] = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+  const inserted = [`${origin}${oauth}${path}`, `${origin}${openid}${path}`];
+  return path === '' ? inserted : [...inserted, `${origin}${path}${openid}`, `${origin}${path}${oauth}`];
+}
+
+export async function discover(
+  issuer: string,
+  platform: Pick<Platform, 'fetch'>,
+  retry: Retry,
+): Promise<ServerMetadata> {
+  const { metadata, endpoint, invalid } = await readServer(issuer, { platform, retry });
   const { code_challenge_methods_supported: methods } = metadata;
   if (!Array.isArray(methods) || !methods.includes('S256'))
     throw invalid('the server does not support PKCE with S256');
-  const endpoint = (name: string): string => {
-    const value = metadata[name];
-    if (typeof value !== 'string') throw invalid(`${name} is missing`);
-    try {
-      return readSecureUrl(value, name).href;
-    } catch (error) {
-      throw invalid((error as Error).message);
-    }
-  };
   return {
     authorizationEndpoint: endpoint('authorization_endpoint'),
     tokenEndpoint: endpoint('token_endpoint'),
@@ -66,3 +78,34 @@ function readMetadata(issuer: string, answer: unknown): ServerMetadata {
     namesIssuer: metadata.authorization_response_iss_parameter_supported === true,
   };
 }
+
+export async function discoverTokenServer(issuer: string, discovery: Discovery): Promise<TokenServer> {
+  const { metadata, endpoint } = await readServer(issuer, discovery);
+  return {
+    tokenEndpoint: endpoint('token_endpoint'),
+    authMethods: textsOf(metadata.token_endpoint_auth_methods_supported),
+  };
+}
+
+async function readServer(issuer: string, discovery: Discovery) {
+  const metadata = await getDocument(metadataAddresses(issuer), discovery);
+  const invalid = (problem: string) =>
+    new ConnectionError('invalid_response', `the metadata of ${issuer} cannot be used: ${problem}`);
+  if (metadata.issuer !== issuer)
+    throw invalid(
+      `they are of ${plainText(String(metadata.issuer))}; give \`issuer\` exactly as the server names itself`,
+    );
+  const endpoint = (name: string): string => {
+    const value = metadata[name];
+    if (typeof value !== 'string') throw invalid(`${name} is missing`);
+    try {
+      return readSecureUrl(value, name).href;
+    } catch (error) {
+      throw invalid((error as Error).message);
+    }
+  };
+  return { metadata, endpoint, invalid };
+}
+
+export const textsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];

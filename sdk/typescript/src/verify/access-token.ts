@@ -26,6 +26,8 @@ export interface VerifiedToken {
   /** What exactly a person approved (`authorization_details`, RFC 9396). Empty: the scopes alone say it. */
   readonly authorizationDetails: readonly AuthorizationDetail[];
   readonly organizationId: string;
+  /** The key to which the token is bound (`cnf.jkt`): the sender of the request has proved that it has the key. */
+  readonly keyThumbprint?: string;
   /** Those about the agent (`agent_type` and others) are no reason to allow a delegated call: the delegator may have made the agent. */
   readonly claims: JWTPayload;
 }
@@ -50,6 +52,7 @@ export function readClaims(claims: JWTPayload): VerifiedToken {
     scopes: splitScopes(scope),
     authorizationDetails: readDetails(claims),
     organizationId: readId(claims, 'organization_id'),
+    ...readKey(claims),
     claims,
   };
 }
@@ -87,6 +90,13 @@ function readDelegation(
   if (subject.type === 'person' && actors.includes(subject.id))
     throw new Error('sub is a person, but act names it as an agent');
   return { actors, chainId: readId(claims, 'chain_id') };
+}
+
+function readKey({ cnf }: JWTPayload): Pick<VerifiedToken, 'keyThumbprint'> {
+  if (cnf === undefined) return {};
+  const { jkt } = (typeof cnf === 'object' && cnf !== null ? cnf : {}) as { readonly jkt?: unknown };
+  if (typeof jkt !== 'string' || jkt === '') throw new Error('cnf must name a key in jkt');
+  return { keyThumbprint: jkt };
 }
 
 function readDetails({ authorization_details: details = [] }: JWTPayload): AuthorizationDetail[] {
