@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
+import jwt
 import pytest
 from support import World, issued, refused
 
@@ -121,15 +122,15 @@ def test_a_redirect_to_another_origin_gets_none() -> None:
 
 
 @contextmanager
-def redirecting_server() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+def redirecting_server() -> Iterator[tuple[str, list[tuple[str, str | None, str | None]]]]:
     """`/orders?to=/x` redirects to `/x`. Also returns the paths and the headers that arrived."""
-    seen: list[tuple[str, str | None]] = []
+    seen: list[tuple[str, str | None, str | None]] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            seen.append((self.path, self.headers["Authorization"]))
+            seen.append((self.path, self.headers["Authorization"], self.headers["DPoP"]))
             _, _, path = self.path.partition("?to=")
             self.send_response(302 if path else 200)
             if path:
@@ -187,6 +188,36 @@ def test_a_redirect_keeps_the_token_below_the_resource_only(
     assert seen[0][1] == "Bearer token-1"
     assert seen[-1][1] == ("Bearer token-1" if has_token else None)
     assert traced.count("http11.send_request_headers.started") == len(seen) > 1
+
+
+@pytest.mark.parametrize(("path", "has_token"), [("orders/1?page=2", True), ("admin", False)])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_redirect_gets_a_proof_of_its_own(path: str, has_token: bool, is_async: bool) -> None:
+    made = World(lambda _: issued("one", token_type="DPoP"), dpop=True)
+
+    async def get(origin: str) -> None:
+        auth = made.async_client.auth(f"{origin}/orders")
+        async with httpx.AsyncClient(auth=auth, follow_redirects=True, trust_env=False) as http:
+            await http.get(f"{origin}/orders?to=/{path}")
+
+    with redirecting_server() as (origin, seen):
+        if is_async:
+            asyncio.run(get(origin))
+        else:
+            auth = made.client.auth(f"{origin}/orders")
+            with httpx.Client(auth=auth, follow_redirects=True, trust_env=False) as http:
+                http.get(f"{origin}/orders?to=/{path}")
+    first, second = seen
+    if not has_token:
+        assert second == (f"/{path}", None, None)
+        seen = [first]
+    assert [each[1] for each in seen] == ["DPoP one"] * len(seen)
+    proofs = [jwt.decode(str(each[2]), options={"verify_signature": False}) for each in seen]
+    assert [each["htu"] for each in proofs] == [
+        f"{origin}/orders",
+        *([f"{origin}/orders/1"] if has_token else []),
+    ]
+    assert len({each["jti"] for each in proofs}) == len(proofs)
 
 
 @pytest.mark.parametrize("resource", ["http://api.example.com", "orders", "", "urn:orders"])

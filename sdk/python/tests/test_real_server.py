@@ -200,6 +200,7 @@ def test_a_token_of_a_resource_and_its_revocation(operator: Client) -> None:
         subjects="agents",
         revocation="introspect",
         introspect_with=new_agent(operator, "tokens:read"),
+        introspection_cache_seconds=0,
     )
     assert introspecting.verify(token).agent_id == agent.client_id
     operator.request("POST", "/token/revoke", data={"token": token})
@@ -448,6 +449,229 @@ def test_mcp(operator: Client) -> None:
         with pytest.raises(BaseException) as refusal:  # noqa: PT011
             asyncio.run(call(*denied))
         assert "invalid_target" in repr(refusal.value)
+
+
+# Tokens that are bound to a key
+
+
+def stolen(issuer: str, token: str, scheme: str) -> int:
+    headers = {"Authorization": f"{scheme} {token}"}
+    return httpx.get(f"{issuer}/api/v1/agents", headers=headers, trust_env=False).status_code
+
+
+def test_bound_tokens(operator: Client) -> None:
+    agent_id, secret = register(operator, "agents:read")
+    audience = f"https://{uuid.uuid4()}.example.com"
+    new_resource(operator, audience, agent_id)
+    agent = Client(ISSUER, agent_id, secret, dpop=True)
+    assert agent.dpop is not None
+    for _ in range(2):
+        assert agent.get(f"/agents/{agent_id}")["agentId"] == agent_id
+    assert [stolen(ISSUER, agent.token(), scheme) for scheme in ("Bearer", "DPoP")] == [401, 401]
+
+    verifier = Verifier(
+        ISSUER,
+        audience,
+        ORGANIZATION,
+        subjects="agents",
+        revocation="introspect",
+        introspect_with=new_agent(operator, "tokens:read"),
+    )
+    token = agent.token(resource=audience)
+    proof = agent.dpop.proof("POST", f"{audience}/orders", access_token=token, body=b"x")
+    request: dict[str, Any] = {"method": "POST", "url": "/orders", "body": b"x"}
+    headers = {"Authorization": f"DPoP {token}", "DPoP": proof}
+    verified = verifier.verify(headers, scopes="orders:read", **request)
+    assert verified.key_thumbprint == agent.dpop.key.thumbprint
+    for refused in (headers, {"Authorization": f"Bearer {token}"}):
+        with pytest.raises(TokenError):
+            verifier.verify(refused, **request)
+
+    second = Client(ISSUER, *register(operator), dpop=countersign.DpopKey())
+    delegation = agent.delegate(second.client_id, ["agents:read"])
+    acting = second.redeem(delegation.token)
+    assert acting.get(f"/agents/{agent_id}")["agentId"] == agent_id
+
+
+def test_an_agent_that_demands_bound_tokens(operator: Client) -> None:
+    agent_id, secret = register(operator, "agents:read")
+    operator.patch(f"/agents/{agent_id}", {"dpopBoundAccessTokens": True})
+    with pytest.raises(ApiError, match="invalid_dpop_proof"):
+        Client(ISSUER, agent_id, secret).token()
+    assert Client(ISSUER, agent_id, secret, dpop=True).token()
+
+
+def test_a_server_that_demands_nonces() -> None:
+    server = SERVER["nonces"]
+    place = server["issuer"], server["clientId"], server["clientSecret"]
+    with Client(*place, dpop=True) as client:
+        own = client.get(f"/agents/{client.client_id}")
+        assert own["agentId"] == client.client_id
+        assert list(client.lines("/audit/export", organizationId=server["organizationId"]))
+
+    async def run() -> str:
+        async with AsyncClient(*place, dpop=True) as client:
+            return str((await client.get(f"/agents/{client.client_id}"))["agentId"])
+
+    assert asyncio.run(run()) == own["agentId"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_fastapi_with_proofs(operator: Client, is_async: bool) -> None:
+    from typing import Annotated
+
+    from fastapi import Depends, FastAPI
+
+    from countersign.fastapi import require_token
+
+    port = free_port()
+    audience = f"http://localhost:{port}"
+    agent_id, secret = register(operator)
+    new_resource(operator, audience, agent_id)
+    options: dict[str, Any] = {
+        "subjects": "agents",
+        "revocation": "none",
+        "dpop": "require",
+        "require_content_digest": True,
+    }
+    kind: Any = AsyncVerifier if is_async else Verifier
+    required = require_token(kind(ISSUER, audience, ORGANIZATION, **options), "orders:read")
+    app = FastAPI()
+
+    @app.put("/orders")
+    def write(caller: Annotated[VerifiedToken, Depends(required)], order: dict[str, int]) -> Any:
+        return [caller.agent_id, order]
+
+    with serving(app, port), Client(ISSUER, agent_id, secret, dpop=True) as agent:
+        with httpx.Client(auth=agent.auth(audience)) as http:
+            for number in range(2):
+                answer = http.put(f"{audience}/orders", json={"order": number})
+                assert answer.json() == [agent_id, {"order": number}], answer.text
+        bearer = Client(ISSUER, agent_id, secret)
+        with httpx.Client(auth=bearer.auth(audience)) as http:
+            refused = http.put(f"{audience}/orders", json={})
+            assert refused.status_code == 401
+            assert refused.headers["WWW-Authenticate"].startswith('DPoP error="invalid_token"')
+
+
+# Signals
+
+
+def until(condition: Any) -> None:
+    # An open poll of a stream that was deleted may last 25 seconds.
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def is_accepted(verifier: Verifier, token: str, **options: Any) -> bool:
+    try:
+        verifier.verify(token, **options)
+    except TokenError as error:
+        assert error.status == 401, error
+        return False
+    return True
+
+
+def test_signals(operator: Client) -> None:
+    reader = new_agent(operator, "tokens:read")
+    first, second, third = (new_agent(operator) for _ in range(3))
+    audience = f"https://{uuid.uuid4()}.example.com"
+    agents = [agent.client_id for agent in (first, second, third)]
+    resource_id = new_resource(operator, audience, *agents)
+
+    def signal_verifier() -> Verifier:
+        return Verifier(
+            ISSUER,
+            audience,
+            ORGANIZATION,
+            subjects="agents",
+            revocation="signals",
+            signals=countersign.Signals(reader, "refuse"),
+        )
+
+    def streams() -> list[str]:
+        return [each["stream_id"] for each in reader.get("/ssf/stream")]
+
+    tokens = [agent.token(resource=audience) for agent in (first, second, third)]
+    with signal_verifier() as verifier:
+        status = verifier.start()
+        assert status is not None and status.state == "current", status
+        assert [is_accepted(verifier, token) for token in tokens] == [True] * 3
+        operator.request("POST", "/token/revoke", data={"token": tokens[0]})
+        until(lambda: not is_accepted(verifier, tokens[0]))
+        first.forget(tokens[0])
+        assert is_accepted(verifier, first.token(resource=audience)), "a new one is good"
+        operator.patch(f"/agents/{second.client_id}", {"status": "suspended"})
+        until(lambda: not is_accepted(verifier, tokens[1]))
+        operator.delete(f"/agents/{third.client_id}/grants/{resource_id}")
+        until(lambda: not is_accepted(verifier, tokens[2]))
+        [stream] = streams()
+        operator.request("DELETE", "/ssf/stream", params={"stream_id": stream})
+        until(lambda: streams() not in ([], [stream]))
+        token = first.token(resource=audience)
+        assert is_accepted(verifier, token)
+        operator.request("POST", "/token/revoke", data={"token": token})
+        until(lambda: not is_accepted(verifier, token))
+        # Another process of the API, which starts now.
+        with signal_verifier() as other:
+            other.start()
+            assert not any(is_accepted(other, each) for each in [*tokens, token])
+            assert len(streams()) == 2
+    assert streams() == []
+
+
+def test_signals_with_asyncio(operator: Client) -> None:
+    async def run() -> None:
+        agent = new_agent(operator)
+        audience = f"https://{uuid.uuid4()}.example.com"
+        new_resource(operator, audience, agent.client_id)
+        token = agent.token(resource=audience)
+        async with (
+            AsyncClient(ISSUER, *register(operator, "tokens:read"), dpop=True) as reader,
+            AsyncVerifier(
+                ISSUER,
+                audience,
+                ORGANIZATION,
+                subjects="agents",
+                revocation="signals",
+                signals=countersign.Signals(reader, "introspect"),
+            ) as verifier,
+        ):
+            assert await verifier.verify(token), "the server is asked"
+            status = await verifier.start()
+            assert status is not None and status.state == "current", status
+            await asyncio.to_thread(
+                operator.request, "POST", "/token/revoke", data={"token": token}
+            )
+
+            async def verify_until_refused() -> None:
+                while await verifier.verify(token):
+                    await asyncio.sleep(0.02)
+
+            with pytest.raises(TokenError, match="revoked"):
+                await asyncio.wait_for(verify_until_refused(), 20)
+            assert len(await reader.get("/ssf/stream")) == 1
+            await verifier.aclose()
+            assert await reader.get("/ssf/stream") == []
+
+    asyncio.run(run())
+
+
+def test_signals_without_the_scope(operator: Client) -> None:
+    verifier = Verifier(
+        ISSUER,
+        ISSUER,
+        ORGANIZATION,
+        subjects="agents",
+        revocation="signals",
+        signals=countersign.Signals(new_agent(operator), "refuse"),
+    )
+    with verifier:
+        status = verifier.start(timeout=0.5)
+        assert status is not None and status.state == "silent"
+        until(lambda: "tokens:read" in str((verifier.status() or status).problem))
 
 
 # Approvals

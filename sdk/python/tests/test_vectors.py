@@ -76,6 +76,7 @@ def test_accepted_token(case: dict[str, Any]) -> None:
         "scopes": tuple(expected["scopes"]),
         "organization_id": expected["organizationId"],
         "authorization_details": tuple(expected["authorizationDetails"]),
+        "key_thumbprint": expected.get("keyThumbprint"),
     }
 
 

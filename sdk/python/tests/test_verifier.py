@@ -1,5 +1,7 @@
 import asyncio
 import json
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import pytest
 from support import issued
 
 from countersign import AsyncClient, AsyncVerifier, Client, Subject, TokenError, Verifier
+from countersign.introspection import IntrospectionCache, Introspector
+from countersign.verified_token import Refused
 
 CASES = json.loads((Path(__file__).parents[2] / "vectors.json").read_text())["tokens"]
 ISSUER, AUDIENCE = CASES["issuer"], CASES["audience"]
@@ -34,6 +38,7 @@ class KeyServer:
         self.fetches = 0
         self.introspections = 0
         self.introspection: httpx.Response | Exception = active()
+        self.before_introspection: Callable[[], object] = lambda: None
         self.transport = httpx.MockTransport(self._handle)
 
     def verifier(self, **options: Any) -> Verifier:
@@ -51,6 +56,7 @@ class KeyServer:
             return issued()
         if request.url.path == "/api/v1/token/introspect":
             self.introspections += 1
+            self.before_introspection()
             assert request.headers["Authorization"] == "Bearer one"
             if isinstance(self.introspection, Exception):
                 raise self.introspection
@@ -254,10 +260,13 @@ def test_a_cancelled_task_does_not_keep_the_others_from_the_keys() -> None:
     async def run() -> str:
         fetches = 0
 
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
         async def keys(request: httpx.Request) -> httpx.Response:
             nonlocal fetches
             fetches += 1
-            await asyncio.sleep(0.05)
+            asked.set()
+            await may_answer.wait()
             return httpx.Response(200, json=CASES["jwks"])
 
         transport = httpx.MockTransport(keys)
@@ -270,8 +279,9 @@ def test_a_cancelled_task_does_not_keep_the_others_from_the_keys() -> None:
             transport=transport,
         )
         tasks = [asyncio.create_task(verifier.verify(OWN)) for _ in range(3)]
-        await asyncio.sleep(0.01)
+        await asked.wait()
         tasks[0].cancel()
+        may_answer.set()
         verified = await asyncio.gather(*tasks[1:])
         assert fetches == 2
         return verified[0].organization_id
@@ -344,7 +354,7 @@ def test_introspection_needs_a_client() -> None:
 
 
 def test_introspection_decides(server: KeyServer) -> None:
-    verifier = server.introspecting()
+    verifier = server.introspecting(introspection_cache_seconds=0)
     assert verifier.verify(OWN).organization_id == ORGANIZATION
     server.introspection = httpx.Response(200, json={"active": False})
     with pytest.raises(TokenError, match="revoked") as refusal:
@@ -353,19 +363,107 @@ def test_introspection_decides(server: KeyServer) -> None:
     assert server.introspections == 2
 
 
-def test_an_answer_of_introspection_counts_as_long_as_configured(server: KeyServer) -> None:
-    verifier = server.introspecting(introspection_cache_seconds=5)
-    for server.now in (0.0, 4.9):
+@pytest.mark.parametrize(("options", "seconds"), [({}, 1), ({"introspection_cache_seconds": 5}, 5)])
+def test_an_answer_of_introspection_counts_as_long_as_configured(
+    server: KeyServer, options: dict[str, Any], seconds: float
+) -> None:
+    verifier = server.introspecting(**options)
+    for server.now in (0.0, seconds - 0.1):
         verifier.verify(OWN)
     assert server.introspections == 1
     server.introspection = httpx.Response(200, json={"active": False})
-    server.now = 5.0
+    server.now = seconds
     for _ in range(2):
         with pytest.raises(TokenError, match="revoked"):
             verifier.verify(OWN)
     assert server.introspections == 2
     with pytest.raises(ValueError, match="from 0 to 300"):
         server.introspecting(introspection_cache_seconds=3600)
+
+
+class WatchedCache(IntrospectionCache):
+    """Each question looks here first, and finds the one that is under way in the same lock."""
+
+    def __init__(self, seconds: float, monotonic: Callable[[], float]) -> None:
+        super().__init__(seconds, monotonic)
+        self.looked = threading.Semaphore(0)
+
+    def get(self, key: bytes) -> Any:
+        self.looked.release()
+        return super().get(key)
+
+    def wait_for(self, questions: int) -> None:
+        for _ in range(questions):
+            assert self.looked.acquire(timeout=10)
+
+
+def held_introspector(
+    server: KeyServer, seconds: float
+) -> tuple[Introspector, WatchedCache, threading.Event, threading.Event]:
+    """The server answers when the test says so."""
+    client = Client(ISSUER, "api", "secret", transport=server.transport, sleep=lambda _: None)
+    cache = WatchedCache(seconds, lambda: server.now)
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        asked.set()
+        assert may_answer.wait(10)
+
+    server.before_introspection = wait
+    return Introspector(client, cache), cache, asked, may_answer
+
+
+def test_threads_that_ask_about_one_token_share_the_answer(server: KeyServer) -> None:
+    introspector, cache, asked, may_answer = held_introspector(server, 1.0)
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(introspector.ask, OWN)
+        assert asked.wait(10)
+        server.now = 0.9
+        others = [pool.submit(introspector.ask, OWN) for _ in range(7)]
+        cache.wait_for(8)
+        may_answer.set()
+        assert all(each.result()["active"] for each in [first, *others])
+    assert server.introspections == 1
+    server.introspection = httpx.Response(500)
+    server.now = 1.0
+    with pytest.raises(Refused):
+        introspector.ask(OWN)
+    server.introspection = active()
+    assert introspector.ask(OWN)["active"], "a failure is not remembered"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_an_older_question_is_not_shared_and_its_answer_is_as_old(
+    server: KeyServer, seconds: float
+) -> None:
+    introspector, cache, asked, may_answer = held_introspector(server, seconds)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(introspector.ask, OWN)
+        assert asked.wait(10)
+        asked.clear()
+        server.now = seconds
+        second = pool.submit(introspector.ask, OWN)
+        assert asked.wait(10), "it is asked again"
+        may_answer.set()
+        assert first.result()["active"] and second.result()["active"]
+    assert server.introspections == 2
+    server.now = seconds * 2
+    introspector.ask(OWN)
+    assert server.introspections == 3
+
+
+def test_an_answer_is_as_old_as_its_question(server: KeyServer) -> None:
+    def wait() -> None:
+        server.now += 0.75
+
+    server.before_introspection = wait
+    verifier = server.introspecting()
+    verifier.verify(OWN)
+    verifier.verify(OWN)
+    assert server.introspections == 1
+    server.now += 0.25
+    verifier.verify(OWN)
+    assert server.introspections == 2
 
 
 def test_introspection_takes_scopes_away_and_gives_none(server: KeyServer) -> None:
@@ -426,9 +524,12 @@ def test_asyncio_introspects_too(server: KeyServer) -> None:
             revocation="introspect",
             introspect_with=client,
             transport=server.transport,
+            monotonic=lambda: server.now,
         )
         verified = await asyncio.gather(*(verifier.verify(OWN) for _ in range(5)))
         assert server.fetches == 1
+        assert server.introspections == 1
+        server.now += 1
         server.introspection = httpx.Response(500)
         with pytest.raises(TokenError) as refusal:
             await verifier.verify(OWN)

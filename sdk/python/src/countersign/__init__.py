@@ -5,6 +5,7 @@ from countersign.async_client import AsyncClient
 from countersign.audit_export import AuditExport, async_verify_audit_export, verify_audit_export
 from countersign.client import Client
 from countersign.delegation import Delegation
+from countersign.dpop import Dpop, DpopKey
 from countersign.errors import (
     ApiError,
     ApprovalCanceled,
@@ -18,6 +19,8 @@ from countersign.errors import (
     WebhookError,
 )
 from countersign.proof import PrivateKey
+from countersign.replay_store import MemoryReplayStore, ReplayStore
+from countersign.signal_state import Signals, SignalStatus
 from countersign.verified_token import Subject, VerifiedToken
 from countersign.verifier import AsyncVerifier, Verifier
 from countersign.webhook import WebhookDelivery, verify_webhook
@@ -37,8 +40,14 @@ __all__ = [
     "Client",
     "CountersignError",
     "Delegation",
+    "Dpop",
+    "DpopKey",
+    "MemoryReplayStore",
     "NetworkError",
     "PrivateKey",
+    "ReplayStore",
+    "SignalStatus",
+    "Signals",
     "Subject",
     "TokenError",
     "VerifiedToken",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import httpx
 
 from countersign.answer import Answer, invalid_answer, network_error, refusal
+from countersign.dpop import Dpop
 from countersign.errors import (
     ApiError,
     ApprovalCanceled,
@@ -75,7 +76,7 @@ class PendingApproval:
     `scopes` and `authorization_details` are what was granted.
     """
 
-    def __init__(self, answer: Any, now: Callable[[], float]) -> None:
+    def __init__(self, answer: Any, now: Callable[[], float], dpop: Dpop | None) -> None:
         fields = answer if isinstance(answer, dict) else {}
         approval_id, auth_req_id = fields.get("approval_id"), fields.get("auth_req_id")
         expires_in: Any = fields.get("expires_in")
@@ -90,6 +91,7 @@ class PendingApproval:
         self.scopes: tuple[str, ...] = ()
         self.authorization_details: tuple[dict[str, Any], ...] = ()
         self._now = now
+        self._dpop = dpop
         self._interval = float(interval)
         self._lapses_at: float = now() + self.expires_in
         self._next_poll_at = now()
@@ -150,7 +152,7 @@ class PendingApproval:
         if not outcome.is_success:
             return refusal(outcome)
         try:
-            issued = read_issued(outcome, asked_at)
+            issued = read_issued(outcome, asked_at, self._dpop)
         except NetworkError as error:
             return error
         self._first = issued
@@ -215,7 +217,7 @@ class Approval(PendingApproval):
     """A request for approval; `Client.request_approval` makes it. Threads may share it."""
 
     def __init__(self, client: "Client", answer: Any, now: Callable[[], float]) -> None:
-        super().__init__(answer, now)
+        super().__init__(answer, now, client.dpop)
         self._client = client
         self._polling = threading.Lock()
         self._wake = threading.Event()
@@ -293,7 +295,9 @@ class Approval(PendingApproval):
         if first is not None:
             return first
         client = self._client
-        flow = refresh_flow(client.issuer, client.client_id, self._refresh_token, self._now)
+        flow = refresh_flow(
+            client.issuer, client.client_id, self._refresh_token, self._now, client.dpop
+        )
         try:
             return self._keep(self._client._run(flow))
         except ApiError as error:
@@ -304,7 +308,7 @@ class AsyncApproval(PendingApproval):
     """A request for approval; `AsyncClient.request_approval` makes it. For one event loop."""
 
     def __init__(self, client: "AsyncClient", answer: Any, now: Callable[[], float]) -> None:
-        super().__init__(answer, now)
+        super().__init__(answer, now, client.dpop)
         self._client = client
         self._polling = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -373,7 +377,9 @@ class AsyncApproval(PendingApproval):
         if first is not None:
             return first
         client = self._client
-        flow = refresh_flow(client.issuer, client.client_id, self._refresh_token, self._now)
+        flow = refresh_flow(
+            client.issuer, client.client_id, self._refresh_token, self._now, client.dpop
+        )
         try:
             return self._keep(await self._client._run(flow))
         except ApiError as error:

@@ -21,6 +21,7 @@ from countersign.answer import (
 from countersign.approval import AsyncApproval, approval_form
 from countersign.client_base import ClientBase
 from countersign.delegation import Delegation, delegation_request, read_delegation
+from countersign.dpop import DpopKey, demands_nonce
 from countersign.flows import (
     LONGEST_WAIT_SECONDS,
     Acquire,
@@ -51,7 +52,7 @@ class AsyncClient(ClientBase):
 
     `issuer` is the address of Countersign. `auth` is the agent's secret, its `PrivateKey`, or a
     function that returns the token of the platform that the agent runs on (workload identity);
-    the function may be a coroutine function.
+    the function may be a coroutine function. See `Client` for `dpop`.
     """
 
     def __init__(
@@ -60,12 +61,13 @@ class AsyncClient(ClientBase):
         client_id: str,
         auth: AsyncAuth,
         *,
+        dpop: bool | DpopKey = False,
         timeout: float = 10.0,
         transport: httpx.AsyncBaseTransport | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        super().__init__(issuer, client_id, auth, monotonic)
+        super().__init__(issuer, client_id, auth, dpop, monotonic)
         self._http = httpx.AsyncClient(
             timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
         )
@@ -131,7 +133,7 @@ class AsyncClient(ClientBase):
         `max_wait` is how many seconds it may wait in all before it sends the request again.
         """
         call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
-        return read_json(await self._run(api_flow(self.issuer, call, self.forget)))
+        return read_json(await self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
 
     async def get(self, path: str, **params: Any) -> Any:
         return await self.request("GET", path, params=params)
@@ -161,13 +163,18 @@ class AsyncClient(ClientBase):
         url = api_url(self.issuer, path)
         for is_last in (False, True):
             token = await self._api_token()
-            request = self._http.build_request(**lines_request(url, params, token))
+            request = self._http.build_request(**lines_request(url, params, token, self.dpop))
             try:
                 response = await self._http.send(
                     request, stream=True, follow_redirects=False, auth=None
                 )
                 try:
-                    if not is_last and is_refused_token(response.status_code, response.headers):
+                    status, headers = response.status_code, response.headers
+                    if self.dpop is not None:
+                        self.dpop.learn_nonce(url, headers)
+                    if not is_last and demands_nonce(status, headers):
+                        continue
+                    if not is_last and is_refused_token(status, headers):
                         self.forget(token)
                         continue
                     if not response.is_success:

@@ -20,6 +20,7 @@ from countersign.answer import (
 from countersign.approval import Approval, approval_form
 from countersign.client_base import ClientBase
 from countersign.delegation import Delegation, delegation_request, read_delegation
+from countersign.dpop import DpopKey, demands_nonce
 from countersign.flows import (
     LONGEST_WAIT_SECONDS,
     Acquire,
@@ -50,6 +51,9 @@ class Client(ClientBase):
 
     `issuer` is the address of Countersign. `auth` is the agent's secret, its `PrivateKey`, or a
     function that returns the token of the platform that the agent runs on (workload identity).
+
+    With `dpop`, access tokens are bound to a key, which is new, or the `DpopKey` given. They are of
+    no use without it. Each request that presents one has a proof of the key.
     """
 
     def __init__(
@@ -58,12 +62,13 @@ class Client(ClientBase):
         client_id: str,
         auth: Auth,
         *,
+        dpop: bool | DpopKey = False,
         timeout: float = 10.0,
         transport: httpx.BaseTransport | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        super().__init__(issuer, client_id, auth, monotonic)
+        super().__init__(issuer, client_id, auth, dpop, monotonic)
         self._http = httpx.Client(
             timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
         )
@@ -127,7 +132,7 @@ class Client(ClientBase):
         `max_wait` is how many seconds it may wait in all before it sends the request again.
         """
         call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
-        return read_json(self._run(api_flow(self.issuer, call, self.forget)))
+        return read_json(self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
 
     def get(self, path: str, **params: Any) -> Any:
         return self.request("GET", path, params=params)
@@ -155,11 +160,16 @@ class Client(ClientBase):
         url = api_url(self.issuer, path)
         for is_last in (False, True):
             token = self._api_token()
-            request = self._http.build_request(**lines_request(url, params, token))
+            request = self._http.build_request(**lines_request(url, params, token, self.dpop))
             try:
                 response = self._http.send(request, stream=True, follow_redirects=False, auth=None)
                 try:
-                    if not is_last and is_refused_token(response.status_code, response.headers):
+                    status, headers = response.status_code, response.headers
+                    if self.dpop is not None:
+                        self.dpop.learn_nonce(url, headers)
+                    if not is_last and demands_nonce(status, headers):
+                        continue
+                    if not is_last and is_refused_token(status, headers):
                         self.forget(token)
                         continue
                     if not response.is_success:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from countersign.addresses import checked_issuer
 from countersign.approval import Pings, PingStatus
+from countersign.dpop import DpopKey, read_dpop
 from countersign.flows import Outcome, Step, form_flow, token_flow
 from countersign.proof import AsyncAuth, prover
 from countersign.token_cache import IssuedToken, TokenKey
@@ -16,11 +17,18 @@ class ClientBase:
     """The agent, and the delegation that it acts within."""
 
     def __init__(
-        self, issuer: str, client_id: str, auth: AsyncAuth, monotonic: Callable[[], float]
+        self,
+        issuer: str,
+        client_id: str,
+        auth: AsyncAuth,
+        dpop: bool | DpopKey,
+        monotonic: Callable[[], float],
     ) -> None:
         self.issuer = checked_issuer(issuer)
         self.client_id = client_id
         self._prove = prover(client_id, self.issuer, auth)
+        # None unless the tokens are bound to a key.
+        self.dpop = read_dpop(dpop)
         self._now = monotonic
         self._delegation = ""
         self._pings = Pings(monotonic)
@@ -53,7 +61,8 @@ class ClientBase:
         return self.issuer if self._delegation else None
 
     def _form_flow(self, path: str, form: Mapping[str, str]) -> Generator[Step, Any, Outcome]:
-        return form_flow(self.issuer, self.client_id, path, form)
+        dpop = self.dpop if path == "/token" else None
+        return form_flow(self.issuer, self.client_id, path, form, dpop)
 
     def _token_flow(self, key: TokenKey, has_token: bool) -> Generator[Step, Any, IssuedToken]:
-        return token_flow(self.issuer, self.client_id, key, self._now, has_token)
+        return token_flow(self.issuer, self.client_id, key, self._now, has_token, self.dpop)

@@ -71,6 +71,7 @@ class ApprovalCanceled(ApprovalError):
 
 TokenErrorCode = Literal[
     "invalid_token",
+    "invalid_dpop_proof",
     "insufficient_scope",
     "insufficient_authorization_details",
     "invalid_request",

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from anyio import from_thread
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
@@ -30,8 +31,14 @@ def require_token(
 
         async def verify(request: Request, _: Any = _scheme) -> VerifiedToken:
             try:
-                headers = _headers(request)
-                return await asynchronous.verify(headers, scopes=needed, max_depth=max_depth)
+                return await asynchronous.verify(
+                    _headers(request),
+                    scopes=needed,
+                    max_depth=max_depth,
+                    method=request.method,
+                    url=str(request.url),
+                    body=request.body,
+                )
             except TokenError as error:
                 raise _refusal(error) from error
 
@@ -41,7 +48,14 @@ def require_token(
     # Not a coroutine function: FastAPI runs it in a thread.
     def verify_in_thread(request: Request, _: Any = _scheme) -> VerifiedToken:
         try:
-            return synchronous.verify(_headers(request), scopes=needed, max_depth=max_depth)
+            return synchronous.verify(
+                _headers(request),
+                scopes=needed,
+                max_depth=max_depth,
+                method=request.method,
+                url=str(request.url),
+                body=lambda: from_thread.run(request.body),
+            )
         except TokenError as error:
             raise _refusal(error) from error
 
@@ -49,10 +63,10 @@ def require_token(
 
 
 def _headers(request: Request) -> dict[str, Any]:
-    values = request.headers.getlist("authorization")
-    if not values:
-        return {}
-    return {"authorization": values[0] if len(values) == 1 else values}
+    found = {name: request.headers.getlist(name) for name in ("authorization", "dpop")}
+    return {
+        name: values[0] if len(values) == 1 else values for name, values in found.items() if values
+    }
 
 
 def _refusal(error: TokenError) -> HTTPException:

@@ -23,6 +23,7 @@ from countersign.answer import (
     read_json,
     retry_after,
 )
+from countersign.dpop import Dpop, demands_nonce
 from countersign.proof import is_workload_token, proof_fields
 from countersign.token_cache import IssuedToken, TokenKey
 
@@ -86,10 +87,17 @@ class ApiCall:
     headers: Mapping[str, str] = field(default_factory=dict)
     # All waits together.
     max_wait: float = LONGEST_WAIT_SECONDS
+    # For one answer, instead of the client's.
+    timeout: float | None = None
 
 
 def token_flow(
-    issuer: str, client_id: str, key: TokenKey, now: Callable[[], float], has_token: bool
+    issuer: str,
+    client_id: str,
+    key: TokenKey,
+    now: Callable[[], float],
+    has_token: bool,
+    dpop: Dpop | None = None,
 ) -> Generator[Step, Any, IssuedToken]:
     """`has_token`: a token is renewed early. The caller does not wait for a busy server."""
     asked_at = now()
@@ -99,13 +107,12 @@ def token_flow(
         # A new proof each time: an assertion can be used once.
         path, form = _token_request(client_id, key, (yield Prove()))
         asked_at = now()
-        url = f"{issuer}/api/v1{path}"
-        request = {"method": "POST", "url": url, "data": form, "headers": HEADERS}
-        outcome: Outcome = yield Send(request, MAX_SMALL_ANSWER_BYTES)
-        return outcome
+        return (yield from _post(f"{issuer}/api/v1{path}", form, dpop))
 
-    answer = yield from _patiently(attempt, True, 0 if has_token else LONGEST_WAIT_SECONDS)
-    return read_issued(answer, asked_at)
+    answer = yield from _patiently(
+        lambda: _with_nonce(attempt), True, 0 if has_token else LONGEST_WAIT_SECONDS
+    )
+    return read_issued(answer, asked_at, dpop)
 
 
 def _token_request(client_id: str, key: TokenKey, proof: Any) -> tuple[str, dict[str, str]]:
@@ -124,20 +131,16 @@ def _token_request(client_id: str, key: TokenKey, proof: Any) -> tuple[str, dict
 
 
 def form_flow(
-    issuer: str, client_id: str, path: str, form: Mapping[str, str]
+    issuer: str, client_id: str, path: str, form: Mapping[str, str], dpop: Dpop | None = None
 ) -> Generator[Step, Any, Outcome]:
     """Sends a form once, with a proof of the agent's identity."""
-    proof = proof_fields((yield Prove()))
-    outcome: Outcome = yield Send(
-        {
-            "method": "POST",
-            "url": f"{issuer}/api/v1{path}",
-            "data": {**form, "client_id": client_id, **proof},
-            "headers": HEADERS,
-        },
-        MAX_SMALL_ANSWER_BYTES,
-    )
-    return outcome
+
+    def attempt() -> Generator[Step, Any, Outcome]:
+        proof = proof_fields((yield Prove()))
+        fields = {**form, "client_id": client_id, **proof}
+        return (yield from _post(f"{issuer}/api/v1{path}", fields, dpop))
+
+    return (yield from _with_nonce(attempt))
 
 
 def request_flow(issuer: str, client_id: str, form: Mapping[str, str]) -> Generator[Step, Any, Any]:
@@ -149,14 +152,43 @@ def request_flow(issuer: str, client_id: str, form: Mapping[str, str]) -> Genera
 
 
 def refresh_flow(
-    issuer: str, client_id: str, refresh_token: str, now: Callable[[], float]
+    issuer: str,
+    client_id: str,
+    refresh_token: str,
+    now: Callable[[], float],
+    dpop: Dpop | None = None,
 ) -> Generator[Step, Any, IssuedToken]:
     asked_at = now()
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
     answer = yield from _patiently(
-        lambda: form_flow(issuer, client_id, "/token", form), True, REFRESH_WAIT_SECONDS
+        lambda: form_flow(issuer, client_id, "/token", form, dpop), True, REFRESH_WAIT_SECONDS
     )
-    return read_issued(answer, asked_at)
+    return read_issued(answer, asked_at, dpop)
+
+
+def _post(url: str, form: Mapping[str, str], dpop: Dpop | None) -> Generator[Step, Any, Outcome]:
+    headers = HEADERS if dpop is None else {**HEADERS, "DPoP": dpop.proof("POST", url)}
+    request = {"method": "POST", "url": url, "data": form, "headers": headers}
+    return (yield from _send(request, MAX_SMALL_ANSWER_BYTES, dpop))
+
+
+def _send(request: dict[str, Any], limit: int, dpop: Dpop | None) -> Generator[Step, Any, Outcome]:
+    outcome: Outcome = yield Send(request, limit)
+    if dpop is not None and isinstance(outcome, Answer):
+        dpop.learn_nonce(request["url"], outcome.headers)
+    return outcome
+
+
+def _with_nonce(
+    attempt: Callable[[], Generator[Step, Any, Outcome]],
+) -> Generator[Step, Any, Outcome]:
+    """A server that wants its nonce in the proof has done nothing else."""
+    outcome = yield from attempt()
+    if isinstance(outcome, Answer) and demands_nonce(
+        outcome.status, outcome.headers, outcome.content
+    ):
+        outcome = yield from attempt()
+    return outcome
 
 
 def _exchange(token: str) -> dict[str, str]:
@@ -168,7 +200,7 @@ def _exchange(token: str) -> dict[str, str]:
 
 
 def api_flow(
-    issuer: str, call: ApiCall, discard: Callable[[str], None]
+    issuer: str, call: ApiCall, discard: Callable[[str], None], dpop: Dpop | None = None
 ) -> Generator[Step, Any, Answer]:
     """Sends the call with a token. A refused token is replaced once."""
     url = api_url(issuer, call.path)
@@ -197,12 +229,13 @@ def api_flow(
                 "params": _without_none(call.params),
                 "json": json,
                 "data": call.data,
-                "headers": {**headers, "Authorization": f"Bearer {token}"},
+                "headers": headers | authorization(token, method, url, dpop),
             }
-            outcome: Outcome = yield Send(request, MAX_ANSWER_BYTES)
-            return outcome
+            if call.timeout is not None:
+                request["timeout"] = call.timeout
+            return (yield from _send(request, MAX_ANSWER_BYTES, dpop))
 
-        return attempt
+        return lambda: _with_nonce(attempt)
 
     token: str = yield Acquire()
     answer = yield from _patiently(attempt_with(token), is_repeatable, call.max_wait)
@@ -224,9 +257,21 @@ def api_url(issuer: str, path: str) -> str:
     return f"{issuer}/api/v1{path}"
 
 
-def lines_request(url: str, params: Mapping[str, Any], token: str) -> dict[str, Any]:
+def authorization(
+    token: str, method: str, url: str, dpop: Dpop | None, body: bytes = b""
+) -> dict[str, str]:
+    """The headers that present a token."""
+    if dpop is None:
+        return {"Authorization": f"Bearer {token}"}
+    proof = dpop.proof(method, url, access_token=token, body=body)
+    return {"Authorization": f"DPoP {token}", "DPoP": proof}
+
+
+def lines_request(
+    url: str, params: Mapping[str, Any], token: str, dpop: Dpop | None
+) -> dict[str, Any]:
     """For a large answer: the arguments of `build_request`."""
-    headers = {**HEADERS, "Accept": "*/*", "Authorization": f"Bearer {token}"}
+    headers = {**HEADERS, "Accept": "*/*", **authorization(token, "GET", url, dpop)}
     return {"method": "GET", "url": url, "params": params or None, "headers": headers}
 
 
@@ -276,7 +321,7 @@ def _without_none(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return given or None
 
 
-def read_issued(answer: Answer, asked_at: float) -> IssuedToken:
+def read_issued(answer: Answer, asked_at: float, dpop: Dpop | None = None) -> IssuedToken:
     body = read_json(answer)
     if not isinstance(body, dict):
         raise invalid_answer("the token endpoint answered with no JSON object")
@@ -284,8 +329,9 @@ def read_issued(answer: Answer, asked_at: float) -> IssuedToken:
     lifetime: Any = body.get("expires_in")
     if not isinstance(token, str) or BEARER.fullmatch(token) is None:
         raise invalid_answer("access_token is not a bearer token")
-    if not isinstance(kind, str) or kind.lower() != "bearer":
-        raise invalid_answer("token_type must be Bearer")
+    expected = "Bearer" if dpop is None else "DPoP"
+    if not isinstance(kind, str) or kind.lower() != expected.lower():
+        raise invalid_answer(f"token_type must be {expected}")
     is_number = isinstance(lifetime, int | float) and not isinstance(lifetime, bool)
     if not is_number or not lifetime > 0:
         raise invalid_answer("expires_in must be a positive number")

@@ -1,7 +1,8 @@
 """Adds access tokens to the requests of your own httpx clients.
 
 A token is sent to the address of the resource and to addresses below it only, over https or to this
-machine. A redirect to any other address is followed without it.
+machine. A redirect to any other address is followed without it. If the client's tokens are bound to
+a key, each request has a proof, with a digest of the body unless that is a stream.
 """
 
 import re
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from countersign.addresses import checked_url, origin_of, path_of
-from countersign.flows import is_refused_token
+from countersign.dpop import Dpop, demands_nonce
+from countersign.flows import authorization, is_refused_token
 
 if TYPE_CHECKING:
     from countersign.async_client import AsyncClient
@@ -39,7 +41,7 @@ class Target:
         path = path_of(url.raw_path)
         return path == self._folder or path.startswith(f"{self._folder}/")
 
-    def remove_token(self, event: str, info: Mapping[str, Any]) -> None:
+    def correct(self, event: str, info: Mapping[str, Any], presented: "Presented") -> None:
         """httpx follows redirects without the flow. Its connections report each request here."""
         if not event.endswith("send_request_headers.started"):
             return
@@ -50,7 +52,49 @@ class Target:
         except httpx.InvalidURL:  # the whole address, for a proxy that would read the token
             url = None
         if url is None or not self.permits(url):
-            sent.headers = [each for each in sent.headers if each[0].lower() != b"authorization"]
+            sent.headers = _without(sent.headers, b"authorization", b"dpop")
+        elif presented.dpop is not None:
+            proof = presented.proof_for(sent.method.decode(), str(url))
+            sent.headers = [*_without(sent.headers, b"dpop"), (b"DPoP", proof.encode())]
+
+
+class Presented:
+    """The token of a request, and the proof that goes with it."""
+
+    def __init__(self, request: Any, dpop: Dpop | None) -> None:
+        self.dpop = dpop
+        self.is_repeatable = _is_repeatable(request)
+        self._request = request
+        self._url = str(request.url)
+        self._method = request.method
+        self._body: bytes = request.content if self.is_repeatable else b""
+        self._token = ""
+        self._proof = ""
+
+    def with_token(self, token: str) -> Any:
+        request = self._request
+        headers = authorization(token, self._method, self._url, self.dpop, self._body)
+        request.headers.update(headers)
+        self._token, self._proof = token, headers.get("DPoP", "")
+        return request
+
+    def proof_for(self, method: str, url: str) -> str:
+        """A redirect needs a proof of its own."""
+        is_same = method == self._method
+        if self.dpop is None or (is_same and url == self._url):
+            return self._proof
+        # A redirect with another method has no body.
+        body = self._body if is_same else b""
+        return self.dpop.proof(method, url, access_token=self._token, body=body)
+
+    def is_repeated_for_nonce(self, response: Any) -> bool:
+        if self.dpop is None:
+            return False
+        self.dpop.learn_nonce(self._url, response.headers)
+        return self.is_repeatable and demands_nonce(response.status_code, response.headers)
+
+    def is_refused(self, response: Any) -> bool:
+        return self.is_repeatable and is_refused_token(response.status_code, response.headers)
 
 
 class BearerFlow:
@@ -71,21 +115,23 @@ class BearerFlow:
         if not self._target.permits(request.url):
             yield request
             return
-        is_repeatable = _is_repeatable(request)
-        request.extensions["trace"] = self._traced(request.extensions.get("trace"))
+        presented = Presented(request, self._client.dpop)
+        request.extensions["trace"] = self._traced(request.extensions.get("trace"), presented)
         token = self._token()
-        response = yield _with_token(request, token)
-        if is_repeatable and is_refused_token(response.status_code, response.headers):
+        response = yield presented.with_token(token)
+        if presented.is_repeated_for_nonce(response):
+            response = yield presented.with_token(token)
+        if presented.is_refused(response):
             self._client.forget(token)
-            yield _with_token(request, self._token())
+            yield presented.with_token(self._token())
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
         raise RuntimeError("this is for httpx.Client; httpx.AsyncClient needs auth of AsyncClient")
         yield request
 
-    def _traced(self, other: Any) -> Any:
+    def _traced(self, other: Any, presented: Presented) -> Any:
         def trace(event: str, info: Mapping[str, Any]) -> None:
-            self._target.remove_token(event, info)
+            self._target.correct(event, info, presented)
             if other is not None:
                 other(event, info)
 
@@ -113,21 +159,23 @@ class AsyncBearerFlow:
         if not self._target.permits(request.url):
             yield request
             return
-        is_repeatable = _is_repeatable(request)
-        request.extensions["trace"] = self._traced(request.extensions.get("trace"))
+        presented = Presented(request, self._client.dpop)
+        request.extensions["trace"] = self._traced(request.extensions.get("trace"), presented)
         token = await self._token()
-        response = yield _with_token(request, token)
-        if is_repeatable and is_refused_token(response.status_code, response.headers):
+        response = yield presented.with_token(token)
+        if presented.is_repeated_for_nonce(response):
+            response = yield presented.with_token(token)
+        if presented.is_refused(response):
             self._client.forget(token)
-            yield _with_token(request, await self._token())
+            yield presented.with_token(await self._token())
 
     def sync_auth_flow(self, request: Any) -> Generator[Any, Any, None]:
         raise RuntimeError("this is for httpx.AsyncClient; httpx.Client needs auth of Client")
         yield request
 
-    def _traced(self, other: Any) -> Any:
+    def _traced(self, other: Any, presented: Presented) -> Any:
         async def trace(event: str, info: Mapping[str, Any]) -> None:
-            self._target.remove_token(event, info)
+            self._target.correct(event, info, presented)
             if other is not None:
                 await other(event, info)
 
@@ -145,9 +193,8 @@ class AsyncBearerAuth(AsyncBearerFlow, httpx.Auth):
     """For `httpx.AsyncClient`; `AsyncClient.auth` makes it."""
 
 
-def _with_token(request: Any, token: str) -> Any:
-    request.headers["Authorization"] = f"Bearer {token}"
-    return request
+def _without(headers: Any, *names: bytes) -> list[Any]:
+    return [each for each in headers if each[0].lower() not in names]
 
 
 def _is_repeatable(request: Any) -> bool:

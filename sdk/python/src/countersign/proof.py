@@ -67,7 +67,7 @@ def proof_fields(proof: Any) -> dict[str, str]:
 
 def _signer(client_id: str, issuer: str, private_key: PrivateKey) -> Prove:
     key = load_pem_private_key(private_key.pem.encode(), password=None)
-    algorithm = _algorithm_of(key)
+    algorithm = algorithm_of(key)
     headers = {"kid": private_key.key_id} if private_key.key_id else None
 
     def sign() -> dict[str, str]:
@@ -87,7 +87,7 @@ def _signer(client_id: str, issuer: str, private_key: PrivateKey) -> Prove:
     return sign
 
 
-def _algorithm_of(key: object) -> str:
+def algorithm_of(key: object, name: str = "auth") -> str:
     if isinstance(key, rsa.RSAPrivateKey):
         return "RS256"
     if isinstance(key, ed25519.Ed25519PrivateKey):
@@ -96,4 +96,4 @@ def _algorithm_of(key: object) -> str:
         algorithms = {"secp256r1": "ES256", "secp384r1": "ES384"}
         if key.curve.name in algorithms:
             return algorithms[key.curve.name]
-    raise ValueError("auth must be an RSA, Ed25519, P-256 or P-384 private key")
+    raise ValueError(f"{name} must be an RSA, Ed25519, P-256 or P-384 private key")

@@ -25,6 +25,13 @@ class Refused(Exception):
         self.is_missing = is_missing
 
 
+class NeedsProof(Refused):
+    """A bound token without a proof, or with one that is not good. The challenge is of DPoP."""
+
+    def __init__(self, reason: str, code: TokenErrorCode = "invalid_dpop_proof") -> None:
+        super().__init__(reason, code)
+
+
 @dataclass(frozen=True)
 class Subject:
     """On whose behalf an agent acts: `sub` and `sub_profile`."""
@@ -43,7 +50,8 @@ class VerifiedToken:
     own delegatee last; the agent alone unless delegated. `chain_id` is the delegation. Of `claims`,
     those about the agent (`agent_type` and others) are no reason to allow a delegated call: the
     delegator may have made the agent. `authorization_details` are what exactly a person approved
-    (RFC 9396); empty: the scopes alone say it.
+    (RFC 9396); empty: the scopes alone say it. `key_thumbprint` is the key that the token is bound
+    to (`cnf`), which the caller has proved to hold; None for a bearer token.
     """
 
     agent_id: str
@@ -54,6 +62,7 @@ class VerifiedToken:
     organization_id: str
     claims: dict[str, Any] = field(repr=False)
     authorization_details: tuple[dict[str, Any], ...] = ()
+    key_thumbprint: str | None = None
 
     def require_detail(
         self, kind: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True
@@ -72,7 +81,8 @@ class VerifiedToken:
         if of_kind:
             problem = f"the authorization_details of the type {kind} are of another action"
         code: TokenErrorCode = "insufficient_authorization_details"
-        challenge = f'Bearer error="{code}", error_description="{quotable(problem)}"'
+        scheme = "Bearer" if self.key_thumbprint is None else "DPoP"
+        challenge = f'{scheme} error="{code}", error_description="{quotable(problem)}"'
         raise TokenError(problem, status=403, code=code, www_authenticate=challenge)
 
 
@@ -90,12 +100,12 @@ def check_header(header: Mapping[str, Any]) -> str:
 
 def check_times(claims: Mapping[str, Any], now: float, tolerance: float) -> None:
     expiry: Any = claims.get("exp")
-    if not _is_number(expiry):
+    if not is_number(expiry):
         raise Refused("exp must be a number")
     if not now < expiry + tolerance:
         raise Refused("the token has expired")
     start: Any = claims.get("nbf")
-    if start is not None and not _is_number(start):
+    if start is not None and not is_number(start):
         raise Refused("nbf must be a number")
     if start is not None and not start <= now + tolerance:
         raise Refused("the token is not valid yet")
@@ -117,6 +127,7 @@ def read_claims(claims: dict[str, Any]) -> VerifiedToken:
         organization_id=_read_id(claims, "organization_id"),
         claims=claims,
         authorization_details=_read_details(claims),
+        key_thumbprint=_read_thumbprint(claims),
     )
 
 
@@ -163,6 +174,17 @@ def _read_delegation(
     return tuple(actors), _read_id(claims, "chain_id")
 
 
+def _read_thumbprint(claims: Mapping[str, Any]) -> str | None:
+    """The key that a token is bound to; None if it is a bearer token."""
+    if "cnf" not in claims:
+        return None
+    confirmation = claims["cnf"]
+    jkt = confirmation.get("jkt") if isinstance(confirmation, dict) else None
+    if not isinstance(jkt, str) or not jkt or len(confirmation) != 1:
+        raise Refused("the token is bound in a way that cannot be checked here")
+    return jkt
+
+
 def _read_details(claims: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     details = claims.get("authorization_details", [])
     if not isinstance(details, list) or not all(
@@ -189,5 +211,5 @@ def quotable(text: str) -> str:
     return "".join(kept)[:500]
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
