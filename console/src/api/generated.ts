@@ -89,7 +89,10 @@ export const eventTypes = [
   "webhook.tested",
   "webhook.replayed",
   "encryption_key.rotation_started",
-  "encryption_key.rotation_ended"
+  "encryption_key.rotation_ended",
+  "signal_stream.created",
+  "signal_stream.updated",
+  "signal_stream.deleted"
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

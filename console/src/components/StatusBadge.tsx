@@ -3,6 +3,7 @@ import { Badge } from '@mantine/core';
 const colors: Readonly<Record<string, string>> = {
   active: 'green',
   approved: 'green',
+  enabled: 'green',
   success: 'green',
   delivered: 'green',
   published: 'green',
@@ -11,6 +12,7 @@ const colors: Readonly<Record<string, string>> = {
   passing: 'green',
   suspended: 'yellow',
   pending: 'yellow',
+  paused: 'yellow',
   expiring: 'yellow',
   retrying: 'yellow',
   draft: 'gray',

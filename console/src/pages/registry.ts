@@ -11,6 +11,7 @@ import { myAgentsPage } from './my-agents/page.ts';
 import { connectionTestPage, organizationPage, organizationsPage } from './organization/page.ts';
 import { overviewPage } from './overview/page.ts';
 import { settingsPage } from './settings/page.ts';
+import { signalsPage } from './signals/page.ts';
 import { trustPage } from './trust/page.ts';
 import { usagePage } from './usage/page.ts';
 import { webhookPage, webhooksPage } from './webhooks/page.ts';
@@ -50,6 +51,7 @@ export const pages: readonly LoadablePage[] = [
   },
   { ...overviewPage, load: async () => (await import('./overview/OverviewPage.tsx')).OverviewPage },
   { ...settingsPage, load: async () => (await import('./settings/SettingsPage.tsx')).SettingsPage },
+  { ...signalsPage, load: async () => (await import('./signals/SignalsPage.tsx')).SignalsPage },
   { ...trustPage, load: async () => (await import('./trust/TrustPage.tsx')).TrustPage },
   { ...usagePage, load: async () => (await import('./usage/UsagePage.tsx')).UsagePage },
   { ...webhooksPage, load: async () => (await import('./webhooks/WebhooksPage.tsx')).WebhooksPage },

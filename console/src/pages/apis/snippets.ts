@@ -12,68 +12,75 @@ const literal = (text: string): string => JSON.stringify(text);
 /** A word of a shell. */
 const word = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
+interface Instance {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly organizationId: string;
+}
+
 export function snippetsFor(
-  { identifier, scopes }: Pick<Resource, 'identifier' | 'scopes'>,
+  { identifier, organizationId, scopes }: Pick<Resource, 'identifier' | 'organizationId' | 'scopes'>,
   issuer: string,
 ): Snippet[] {
   const scope = scopes[0]?.name ?? 'read';
+  const instance = { issuer, audience: identifier, organizationId };
   return [
-    { id: 'node', label: 'Node.js', text: nodeJs(issuer, identifier, scope) },
-    { id: 'python', label: 'Python', text: python(issuer, identifier, scope) },
+    { id: 'node', label: 'Node.js', text: nodeJs(instance, scope) },
+    { id: 'python', label: 'Python', text: python(instance, scope) },
     { id: 'token', label: 'Get a token', text: tokenRequest(issuer, identifier) },
     { id: 'introspect', label: 'Introspect', text: introspection(issuer) },
   ];
 }
 
-const nodeJs = (issuer: string, audience: string, scope: string): string => `// npm install jose
-import { createRemoteJWKSet, jwtVerify } from 'jose';
+const nodeJs = (
+  { issuer, audience, organizationId }: Instance,
+  scope: string,
+): string => `// npm install @countersign/sdk
+import { createClient, createVerifier } from '@countersign/sdk';
 
 const issuer = ${literal(issuer)};
-const audience = ${literal(audience)};
-const keys = createRemoteJWKSet(new URL(\`\${issuer}/.well-known/jwks.json\`));
+// This API's own credential: an agent with the scope tokens:read.
+const client = createClient({ issuer, clientId: process.env.CLIENT_ID, auth: process.env.CLIENT_SECRET });
+const verifier = createVerifier({
+  issuer,
+  audience: ${literal(audience)},
+  organizationId: ${literal(organizationId)},
+  subjects: 'agents',
+  // Ended tokens are refused within a second.
+  revocation: 'signals',
+  signals: { client, whenSilent: 'introspect' },
+});
 
-/** The claims of a valid token with this scope. Answer 401 or 403 when it throws. */
-export async function requireToken(authorization, scope = ${literal(scope)}) {
-  const token = /^Bearer (\\S+)$/i.exec(authorization ?? '')?.[1];
-  if (!token) throw Object.assign(new Error('no token'), { status: 401 });
-  const { payload } = await jwtVerify(token, keys, {
-    issuer,
-    audience,
-    typ: 'at+jwt',
-    algorithms: ['RS256', 'ES256', 'EdDSA'],
-  }).catch((cause) => {
-    throw Object.assign(new Error('invalid token', { cause }), { status: 401 });
-  });
-  if (!payload.scope.split(' ').includes(scope))
-    throw Object.assign(new Error('insufficient scope'), { status: 403 });
-  return payload;
-}
+/** The agent that calls. Answer with \`error.status\` and \`error.wwwAuthenticate\` when it throws. */
+export const requireToken = (request, scope = ${literal(scope)}) =>
+  verifier.verify(request, { scopes: [scope] });
 `;
 
-const python = (issuer: string, audience: string, scope: string): string => `# pip install "pyjwt[crypto]"
-import jwt
+const python = (
+  { issuer, audience, organizationId }: Instance,
+  scope: string,
+): string => `# pip install countersign
+import os
+
+from countersign import Client, Signals, Verifier
 
 ISSUER = ${literal(issuer)}
-AUDIENCE = ${literal(audience)}
-keys = jwt.PyJWKClient(f"{ISSUER}/.well-known/jwks.json")
+# This API's own credential: an agent with the scope tokens:read.
+client = Client(ISSUER, os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"])
+verifier = Verifier(
+    ISSUER,
+    ${literal(audience)},
+    ${literal(organizationId)},
+    subjects="agents",
+    # Ended tokens are refused within a second.
+    revocation="signals",
+    signals=Signals(client, when_silent="introspect"),
+)
 
 
-def require_token(token: str, scope: str = ${literal(scope)}) -> dict:
-    """The claims of a valid token with this scope. Answer 401 or 403 when it raises."""
-    if jwt.get_unverified_header(token).get("typ") != "at+jwt":
-        raise jwt.InvalidTokenError("not an access token")
-    key = keys.get_signing_key_from_jwt(token)
-    claims = jwt.decode(
-        token,
-        key.key,
-        algorithms=[key.algorithm_name],
-        issuer=ISSUER,
-        audience=AUDIENCE,
-        options={"require": ["exp", "iss", "aud", "client_id", "scope"]},
-    )
-    if scope not in claims["scope"].split(" "):
-        raise PermissionError("insufficient scope")
-    return claims
+def require_token(headers, scope: str = ${literal(scope)}):
+    """The agent that calls. Answer with error.status and error.www_authenticate when it raises."""
+    return verifier.verify(headers, scopes=scope)
 `;
 
 const tokenRequest = (

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FederationPartner } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -74,7 +74,7 @@ interface PartnerDetailProps {
 }
 
 function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
-  const { id, name, issuer, jwksUri, createdAt, updatedAt } = partner;
+  const { id, name, issuer, jwksUri, idJag, createdAt, updatedAt } = partner;
   const [dialog, setDialog] = useState<'edit' | 'remove'>();
   const close = () => setDialog(undefined);
   const edited = useFrozen(partner, dialog);
@@ -84,6 +84,9 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
         facts={{
           Issuer: <ExternalLink href={issuer} />,
           Keys: <ExternalLink href={jwksUri} />,
+          'Identity assertions': idJag
+            ? 'issued: agents get assertions about people for it (ID-JAG)'
+            : 'not issued for it',
           Added: <RelativeTime time={createdAt} />,
           Changed: <RelativeTime time={updatedAt} />,
           'Partner id': <code>{id}</code>,
@@ -129,6 +132,7 @@ interface PartnerValues extends Record<string, unknown> {
   name: string;
   issuer: string;
   jwksUri: string;
+  idJag: boolean;
 }
 
 interface PartnerDialogProps extends DialogProps {
@@ -147,6 +151,7 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
         name: partner?.name ?? '',
         issuer: partner?.issuer ?? '',
         jwksUri: partner?.jwksUri ?? '',
+        idJag: partner?.idJag ?? false,
       }}
       operation={partner ? 'updatePartner' : 'trustPartner'}
       inputOf={(body: PartnerValues) => (partner ? { params: { id: partner.id }, body } : { body })}
@@ -168,6 +173,11 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
             required
             placeholder="https://idp.partner.example/jwks.json"
             {...form.getInputProps('jwksUri')}
+          />
+          <Checkbox
+            label="Issue identity assertions for it (ID-JAG)"
+            description="An agent that acts for a person gets an assertion about that person, which it exchanges at the partner for a token of the partner."
+            {...form.getInputProps('idJag', { type: 'checkbox' })}
           />
         </>
       )}

@@ -67,6 +67,11 @@ export function AgentFields({
         grantable={grantable}
         error={form.errors.allowedScopes}
       />
+      <Checkbox
+        label="Demand proof of possession (DPoP)"
+        description="Each token is bound to a key of the agent: a copy of the token is useless without that key. A token request without a proof is refused, so change the agent's program first."
+        {...form.getInputProps('dpopBoundAccessTokens', { type: 'checkbox' })}
+      />
       {!isDocument && (
         <Fieldset legend="Acting for people">
           <Stack gap="sm">

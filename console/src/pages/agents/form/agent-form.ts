@@ -40,6 +40,7 @@ export interface AgentValues extends Record<string, unknown> {
   rateLimitPerMinute: number | '';
   redirectUris: string[];
   publicClient: boolean;
+  dpopBoundAccessTokens: boolean;
   /** Empty: none. */
   notificationUri: string;
 }
@@ -57,6 +58,7 @@ export const newAgentValues = (organizationId: string): AgentValues => ({
   rateLimitPerMinute: '',
   redirectUris: [],
   publicClient: false,
+  dpopBoundAccessTokens: false,
   notificationUri: '',
 });
 
@@ -72,6 +74,7 @@ export const valuesOf = (agent: Agent): AgentValues => ({
   rateLimitPerMinute: agent.rateLimitPerMinute ?? '',
   redirectUris: [...agent.redirectUris],
   publicClient: agent.publicClient,
+  dpopBoundAccessTokens: agent.dpopBoundAccessTokens,
   notificationUri: agent.notificationUri ?? '',
 });
 
@@ -87,6 +90,7 @@ export const toNewAgent = (values: AgentValues): NewAgent => ({
   ...(values.rateLimitPerMinute !== '' && { rateLimitPerMinute: values.rateLimitPerMinute }),
   ...(values.redirectUris.length > 0 && { redirectUris: values.redirectUris }),
   ...(values.publicClient && { publicClient: true }),
+  ...(values.dpopBoundAccessTokens && { dpopBoundAccessTokens: true }),
   ...(values.notificationUri.trim() !== '' && { notificationUri: values.notificationUri.trim() }),
 });
 
@@ -102,6 +106,7 @@ export function toChange(values: AgentValues, agent: Agent): AgentChange {
     rateLimitPerMinute: values.rateLimitPerMinute === '' ? null : values.rateLimitPerMinute,
     redirectUris: values.redirectUris,
     publicClient: values.publicClient,
+    dpopBoundAccessTokens: values.dpopBoundAccessTokens,
     notificationUri: values.notificationUri.trim() || null,
   };
   const differs = ([field, value]: [string, unknown]) =>

@@ -33,6 +33,9 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
               'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,
               'Acts for people': <ClientFacts agent={agent} />,
+              'Proof of possession': agent.dpopBoundAccessTokens
+                ? 'demanded: each token is bound to a key of the agent (DPoP)'
+                : 'not demanded: the agent may ask for bearer tokens',
               'Learns of decisions':
                 agent.notificationUri === null ? (
                   'by asking: it has no notification address'

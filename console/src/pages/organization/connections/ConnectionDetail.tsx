@@ -52,6 +52,9 @@ function ConnectionFacts({ connection }: { readonly connection: Connection }) {
           ) : (
             <ConditionList conditions={connection.conditions} />
           ),
+        'Identity assertions': connection.idJag
+          ? 'accepted: the provider can vouch for a person without a browser (ID-JAG)'
+          : 'refused: people sign in in a browser',
         'Redirect URI': <Copyable text={redirectUri(location.origin)} label="Copy redirect URI" />,
         'People sign in at': (
           <Copyable

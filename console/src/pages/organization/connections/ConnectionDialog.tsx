@@ -1,4 +1,4 @@
-import { PasswordInput, TagsInput, Text, TextInput } from '@mantine/core';
+import { Checkbox, PasswordInput, TagsInput, Text, TextInput } from '@mantine/core';
 import type { Connection } from '../../../api/generated.ts';
 import { ConditionsEditor } from '../../../components/ConditionsEditor.tsx';
 import { CopyButton } from '../../../components/CopyButton.tsx';
@@ -94,6 +94,11 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
             form={form}
             suggestions={claims}
             none="None. Everybody who can sign in at the provider becomes a member of the organization."
+          />
+          <Checkbox
+            label="Accept identity assertions (ID-JAG)"
+            description="The provider may vouch for its people without a browser: an agent exchanges the provider's assertion for a token of an API of this organization. The conditions above hold for it, too."
+            {...form.getInputProps('idJag', { type: 'checkbox' })}
           />
         </>
       )}

@@ -10,6 +10,7 @@ export interface ConnectionValues extends Record<string, unknown> {
   clientSecret: string;
   scopes: string[];
   conditions: ConditionValues[];
+  idJag: boolean;
 }
 
 const defaultScopes = ['openid', 'email', 'profile'];
@@ -21,6 +22,7 @@ export const valuesOf = (connection: Connection | undefined): ConnectionValues =
   clientSecret: '',
   scopes: [...(connection?.scopes ?? defaultScopes)],
   conditions: connection?.conditions.map(conditionValuesOf) ?? [],
+  idJag: connection?.idJag ?? false,
 });
 
 /** Without the issuer, which cannot be changed. */
@@ -30,6 +32,7 @@ export const changeOf = (values: ConnectionValues): ConnectionChange => ({
   ...(values.clientSecret !== '' && { clientSecret: values.clientSecret }),
   scopes: values.scopes,
   conditions: values.conditions.map(conditionOf),
+  idJag: values.idJag,
 });
 
 export const newConnectionOf = (values: ConnectionValues): NewConnection => ({
@@ -39,6 +42,7 @@ export const newConnectionOf = (values: ConnectionValues): NewConnection => ({
   clientSecret: values.clientSecret,
   scopes: values.scopes,
   conditions: values.conditions.map(conditionOf),
+  ...(values.idJag && { idJag: true }),
 });
 
 /** A new connection needs its secret. */

@@ -1,0 +1,10 @@
+import { definePage } from '../../app/page.ts';
+import { text } from '../../app/search-params.ts';
+
+export const signalsPage = definePage({
+  path: '/signals',
+  title: 'Signals',
+  navigation: { group: 'Connections', order: 2, icon: 'signals' },
+  scope: 'tokens:read',
+  search: { selected: text() },
+});
