@@ -1,14 +1,17 @@
 """`python -m agent`: shows who this agent is, and checks what others send it."""
 
 import os
+import signal
 import sys
 from urllib.parse import quote
 
 from agent import identity
-from countersign import Client, CountersignError, Verifier, verify_webhook
+from agent.server import serve
+from countersign import Client, CountersignError, Signals, Verifier, verify_webhook
 
 USAGE = """usage:
   python -m agent                                      show who this agent is
+  python -m agent serve                                accept tokens and webhooks on PORT
   python -m agent token <access token>                 check a token presented to this agent
   python -m agent webhook <timestamp> <signature>      check a delivery, its body on stdin"""
 
@@ -28,10 +31,15 @@ def api_url() -> str:
     return setting("API_URL").rstrip("/")
 
 
-def verifier(audience: str) -> Verifier:
+def new_client() -> Client:
+    return Client(api_url(), setting("CLIENT_ID"), setting("CLIENT_SECRET"))
+
+
+def verifier(audience: str, signals: Signals | None = None) -> Verifier:
     """Accepts tokens of the agent's own organization only, unless the settings say otherwise.
 
-    Tokens of agents that act for a person are refused.
+    Tokens of agents that act for a person are refused. With signals the verifier learns within a
+    second which tokens have ended; a command looks at one token, once.
     """
     match os.environ.get("ACCEPT_ANY_ORGANIZATION") or "false":
         case "true":
@@ -46,14 +54,14 @@ def verifier(audience: str) -> Verifier:
         organization_id,
         accept_any_organization=organization_id is None,
         subjects="agents",
-        revocation="none",
+        revocation="none" if signals is None else "signals",
+        signals=signals,
     )
 
 
 def who_am_i() -> None:
-    client_id = setting("CLIENT_ID")
-    with Client(api_url(), client_id, setting("CLIENT_SECRET")) as client:
-        me = client.get(f"/agents/{quote(client_id, safe='')}")
+    with new_client() as client:
+        me = client.get(f"/agents/{quote(client.client_id, safe='')}")
         print(
             f"I am {me['email']} ({me['agentId']}), a {me['agentType']} in {me['deploymentEnv']}."
         )
@@ -76,9 +84,25 @@ def who_am_i() -> None:
             print(f"The registry says something else about {field} than agent/identity.py.")
 
 
+def own_audience() -> str:
+    return os.environ.get("TOKEN_AUDIENCE") or api_url()
+
+
+def serve_requests() -> None:
+    """Until the operating system ends it. The agent needs the scope tokens:read."""
+    with new_client() as client:
+        checking = verifier(own_audience(), Signals(client, when_silent="introspect"))
+        # As Ctrl-C does, it ends in `finally`.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        try:
+            checking.start()
+            serve(checking, os.environ.get("WEBHOOK_SECRET"), int(os.environ.get("PORT") or 8080))
+        finally:
+            checking.close()
+
+
 def check_token(token: str) -> None:
-    audience = os.environ.get("TOKEN_AUDIENCE") or api_url()
-    verified = verifier(audience).verify(token)
+    verified = verifier(own_audience()).verify(token)
     print(
         f"The token is genuine. It was issued to {verified.agent_id} of organization "
         f"{verified.organization_id} and carries: {' '.join(verified.scopes) or 'no scope'}."
@@ -101,6 +125,8 @@ def main(arguments: list[str]) -> int:
         match arguments:
             case []:
                 who_am_i()
+            case ["serve"]:
+                serve_requests()
             case ["token", token]:
                 check_token(token)
             case ["webhook", timestamp, signature]:

@@ -52,6 +52,7 @@ def test_accepted(case: dict[str, Any]) -> None:
         "scopes": tuple(case["verified"]["scopes"]),
         "organization_id": case["verified"]["organizationId"],
         "authorization_details": tuple(case["verified"]["authorizationDetails"]),
+        "key_thumbprint": case["verified"].get("keyThumbprint"),
     }
 
 
