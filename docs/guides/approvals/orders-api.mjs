@@ -1,11 +1,18 @@
 // An API that agents may read, and that refunds what a person has approved. Install: npm install @countersign/sdk fastify
-import { createVerifier, requireDetail, TokenError } from '@countersign/sdk';
+import { createClient, createVerifier, requireDetail, TokenError } from '@countersign/sdk';
 import { requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';
 
-// AUDIENCE is the identifier of the resource.
-const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
-const trusted = { issuer: ISSUER, audience: AUDIENCE, organizationId: ORGANIZATION_ID, revocation: 'none' };
+// AUDIENCE is the identifier of the resource. CLIENT_ID and CLIENT_SECRET are those of this API: an agent with the scope tokens:read.
+const { ISSUER, AUDIENCE, ORGANIZATION_ID, CLIENT_ID, CLIENT_SECRET, PORT } = process.env;
+const client = createClient({ issuer: ISSUER, clientId: CLIENT_ID, auth: CLIENT_SECRET });
+const trusted = {
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  organizationId: ORGANIZATION_ID,
+  revocation: 'signals',
+  signals: { client, whenSilent: 'introspect' },
+};
 const readers = createVerifier({ ...trusted, subjects: 'any' });
 // An agent by itself cannot refund, also if a person grants it the scope by mistake.
 const people = createVerifier({ ...trusted, subjects: 'people' });
@@ -47,3 +54,8 @@ app.setErrorHandler((error, _, reply) => {
   return reply.send({ error: error.code, error_description: error.message });
 });
 await app.listen({ port: Number(PORT), host: '127.0.0.1' });
+
+process.once('SIGTERM', async () => {
+  await app.close();
+  await Promise.all([readers.close(), people.close()]);
+});

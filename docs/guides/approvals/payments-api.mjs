@@ -1,18 +1,22 @@
 // An API that pays only what a person has approved. Install: npm install @countersign/sdk fastify
-import { createVerifier, requireDetail, TokenError } from '@countersign/sdk';
+import { createClient, createVerifier, requireDetail, TokenError } from '@countersign/sdk';
 import { requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';
 
-// AUDIENCE is the identifier of the resource.
-const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
+// AUDIENCE is the identifier of the resource. CLIENT_ID and CLIENT_SECRET are those of this API: an agent with the scope tokens:read.
+const { ISSUER, AUDIENCE, ORGANIZATION_ID, CLIENT_ID, CLIENT_SECRET, PORT } = process.env;
 const verifier = createVerifier({
   issuer: ISSUER,
   audience: AUDIENCE,
   organizationId: ORGANIZATION_ID,
   // A person must have approved: a token of an agent that acts for itself is refused.
   subjects: 'people',
-  // For large amounts ask about each token, with 'introspect': then a revoked approval ends at once.
-  revocation: 'none',
+  // A revoked approval is refused within a second. For large amounts ask about each token, with 'introspect'.
+  revocation: 'signals',
+  signals: {
+    client: createClient({ issuer: ISSUER, clientId: CLIENT_ID, auth: CLIENT_SECRET }),
+    whenSilent: 'introspect',
+  },
 });
 
 const body = {
@@ -54,3 +58,8 @@ app.setErrorHandler((error, _, reply) => {
   return reply.send({ error: error.code, error_description: error.message });
 });
 await app.listen({ port: Number(PORT), host: '127.0.0.1' });
+
+process.once('SIGTERM', async () => {
+  await app.close();
+  await verifier.close();
+});

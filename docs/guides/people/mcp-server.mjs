@@ -1,5 +1,5 @@
 // An MCP server for people. Install: npm install @countersign/sdk @modelcontextprotocol/sdk express
-import { createVerifier } from '@countersign/sdk';
+import { createClient, createVerifier } from '@countersign/sdk';
 import { createTokenVerifier } from '@countersign/sdk/mcp';
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -7,7 +7,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import express from 'express';
 
 // AUDIENCE is the address of this server and the identifier of the resource, for example https://tools.example.com/mcp.
-const { ISSUER, AUDIENCE, ORGANIZATION_ID, PORT } = process.env;
+// CLIENT_ID and CLIENT_SECRET are those of this server: an agent with the scope tokens:read.
+const { ISSUER, AUDIENCE, ORGANIZATION_ID, CLIENT_ID, CLIENT_SECRET, PORT } = process.env;
 const { origin, pathname } = new URL(AUDIENCE);
 const metadataPath = `/.well-known/oauth-protected-resource${pathname}`;
 const resourceMetadataUrl = `${origin}${metadataPath}`;
@@ -18,7 +19,12 @@ const verifier = createVerifier({
   organizationId: ORGANIZATION_ID,
   // A person must have agreed: a token of an agent that acts for itself is refused.
   subjects: 'people',
-  revocation: 'none',
+  // When a person takes the consent back, calls are refused within a second.
+  revocation: 'signals',
+  signals: {
+    client: createClient({ issuer: ISSUER, clientId: CLIENT_ID, auth: CLIENT_SECRET }),
+    whenSilent: 'introspect',
+  },
 });
 const requires = (...requiredScopes) =>
   requireBearerAuth({ verifier: createTokenVerifier(verifier), requiredScopes, resourceMetadataUrl });
@@ -57,4 +63,9 @@ app.post(
     await transport.handleRequest(request, response, request.body);
   },
 );
-app.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on ${AUDIENCE}`));
+const server = app.listen(Number(PORT), '127.0.0.1', () => console.log(`listening on ${AUDIENCE}`));
+
+process.once('SIGTERM', async () => {
+  server.close();
+  await verifier.close();
+});
