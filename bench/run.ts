@@ -10,6 +10,7 @@ import { algorithms } from './benches/algorithms.ts';
 import { analytics } from './benches/analytics.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
+import { forwardAuth } from './benches/forward-auth.ts';
 import { lists } from './benches/lists.ts';
 import { isolation } from './benches/load/isolation.ts';
 import { latency } from './benches/load/latency.ts';
@@ -18,6 +19,7 @@ import { tracing } from './benches/load/tracing.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { people } from './benches/people.ts';
+import { possession } from './benches/possession.ts';
 import { reads } from './benches/reads.ts';
 import { rivals } from './benches/rivals/rivals.ts';
 import { scaffold } from './benches/scaffold.ts';
@@ -37,7 +39,9 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   tokens,
   people,
   algorithms,
+  possession,
   reads,
+  'forward-auth': forwardAuth,
   peers,
   analytics,
   scaffold,

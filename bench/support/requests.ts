@@ -42,6 +42,12 @@ export const introspectionRequest = (callersToken: string, token: string): Reque
   body: `token=${token}`,
 });
 
+export const forwardAuthRequest = (token: string, resource: string, scope: string): Request => ({
+  method: 'GET',
+  path: `/api/v1/forward-auth?${new URLSearchParams({ resource, scope })}`,
+  headers: { authorization: `Bearer ${token}` },
+});
+
 export const agentRequest = (callersToken: string, { agentId }: Agent): Request => ({
   method: 'GET',
   path: `/api/v1/agents/${agentId}`,
