@@ -16,6 +16,7 @@ import {
 } from './matrix/matrix-rows.ts';
 import { consoleFixture, startApp, startOfMinute } from './support/harness.ts';
 import { createMatrixFixture, send } from './support/principals.ts';
+import { giveStream } from './support/scenarios/signals.ts';
 
 /** Over plain http, sessions of the console begin on loopback addresses only. */
 const baseUrl = 'http://countersign.localhost';
@@ -70,6 +71,7 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
   const request = succeeding(id);
   if (!request) return `${method} ${path} (${id}) has no row in test/matrix/matrix-rows.ts`;
   const target = method === 'GET' ? readOnly : await makeTarget();
+  if (path.includes('/ssf/')) await giveStream(t, target.streamId, t.operator.agentId);
   const token = asTenantAdmin.has(id)
     ? (await agentIn(target.organizationId, [], 'admin')).token
     : operatorToken;

@@ -13,6 +13,7 @@ const home = 'select organization_id from organizations limit 1';
 /** Per table, a query for long expired rows; `n` is the row number. */
 const tables = {
   used_assertions: `select gen_random_uuid(), n::text, ${old}`,
+  used_proofs: `select sha256(n::text::bytea), ${old}`,
   token_revocations: `select gen_random_uuid(), gen_random_uuid(), ${old}, ${old}`,
   used_outside_tokens: `select sha256(n::text::bytea), ${old}`,
   billing_events: `select 'stripe', n::text, 'x', ${old}`,

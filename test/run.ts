@@ -11,7 +11,7 @@ import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { groupFiles } from './support/groups.ts';
 import { createReport } from './support/report.ts';
-import { opensPages, selectFiles } from './support/selection.ts';
+import { selectFiles } from './support/selection.ts';
 
 const started = performance.now();
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
@@ -32,12 +32,10 @@ if (files.some((file) => file.startsWith('test/console/'))) {
 console.log('Starting PostgreSQL…');
 const { startTestEnvironment } = await import('./support/environment.ts');
 const environment = await startTestEnvironment(folder);
-let browser: Awaited<ReturnType<typeof startBrowser>>;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     stopping.abort();
-    await browser?.close().catch(() => {});
     await environment.stop().catch(() => {});
     rmSync(folder, { recursive: true, force: true });
     process.exit(130);
@@ -46,30 +44,20 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 let exitCode = 1;
 try {
   const variables = await environment.prepare();
-  browser = await startBrowser();
   exitCode = await runTests({
     ...process.env,
     ...variables,
     TEST_SKIPS: skips,
     TEST_PORTS: ports,
     TEST_REPETITIONS: process.argv.includes('--extended') ? 'many' : (process.env.TEST_REPETITIONS ?? 'few'),
-    ...(browser && { TEST_BROWSER: browser.wsEndpoint() }),
   });
 } finally {
-  await browser?.close();
   await environment.stop();
   exitCode = Math.max(exitCode, reportSkips());
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(`${files.length} test files in ${Math.round((performance.now() - started) / 1000)} s`);
 process.exit(exitCode);
-
-/** One for all files that open pages. */
-async function startBrowser() {
-  if (!files.some(opensPages)) return undefined;
-  const support = await import('./support/browser.ts');
-  return support.startBrowser((reason) => console.error(`✖ ${reason}`));
-}
 
 /** Returns an exit code. The test processes share one compile cache and inherit these variables. */
 async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {

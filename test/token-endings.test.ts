@@ -1,6 +1,6 @@
 /**
- * Sentences about the end of tokens. An ended token ends at once for introspection only: an API that verifies tokens offline accepts it
- * until it expires. So a sentence of the console, the docs or the API that says "at once" names introspection, and the console and the
+ * Sentences about the end of tokens. An ended token ends at once for introspection only: an API with signals refuses it within a second, and one
+ * that only verifies tokens offline accepts it until it expires. So a sentence of the console, the docs or the API that says "at once" names introspection, and the console and the
  * guides give the time that is left offline.
  */
 import assert from 'node:assert/strict';
@@ -65,7 +65,7 @@ describe('sentences about the end of tokens', () => {
     );
     assert.match(
       offlineVerificationNote(),
-      /offline accepts them until they expire: at most the API's token lifetime later/,
+      /with signals refuses them within a second\. .*offline accepts them until they expire: at most the API's token lifetime later/,
     );
     assert.match(offlineVerificationNote(1_800), /at most 1,800 seconds later/);
   });

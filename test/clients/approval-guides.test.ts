@@ -17,9 +17,13 @@ const { t, issuer, organizationId, operate, member, provider, asker, decide } = 
 
 type Person = Awaited<ReturnType<typeof member>>;
 
+/** The credential of the APIs: they learn by signals which tokens have ended. */
+const api = await t.agent({ allowedScopes: ['tokens:read'] });
 const { run, start } = guidePrograms('approvals', {
   ISSUER: issuer,
   ORGANIZATION_ID: organizationId,
+  CLIENT_ID: api.clientId,
+  CLIENT_SECRET: api.clientSecret,
 });
 
 const register = (guide: string, identifier: string, more: object = {}) =>

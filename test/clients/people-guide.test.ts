@@ -43,7 +43,13 @@ function start(name: string, env: Record<string, string>) {
   });
 }
 
-const server = start('mcp-server.mjs', { ORGANIZATION_ID: organizationId, PORT: String(port) });
+const own = await t.agent({ allowedScopes: ['tokens:read'] });
+const server = start('mcp-server.mjs', {
+  ORGANIZATION_ID: organizationId,
+  CLIENT_ID: own.clientId,
+  CLIENT_SECRET: own.clientSecret,
+  PORT: String(port),
+});
 const metadataUrl = `http://127.0.0.1:${port}/.well-known/oauth-protected-resource/mcp`;
 const metadata = await until(
   'the MCP server',

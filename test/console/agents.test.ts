@@ -302,6 +302,7 @@ browserTest(
     const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
     await page.getByRole('button', { name: 'Edit' }).click();
     await field(page, 'Owner').fill('New owner');
+    await dialogOf(page).getByRole('checkbox', { name: 'Demand proof of possession (DPoP)' }).check();
     await send('PATCH', `/agents/${agentId}`, { version: '9.9.9' });
     await page.getByText('9.9.9', { exact: true }).waitFor();
     assert.equal(await field(page, 'Owner').inputValue(), 'New owner');
@@ -309,8 +310,10 @@ browserTest(
       page.waitForRequest((one) => one.method() === 'PATCH'),
       dialogOf(page).getByRole('button', { name: 'Save changes' }).click(),
     ]);
-    assert.deepEqual(request.postDataJSON(), { owner: 'New owner' });
+    assert.deepEqual(request.postDataJSON(), { owner: 'New owner', dpopBoundAccessTokens: true });
     await page.getByText('Changes saved.').waitFor();
+    await openTab(page, 'Identity');
+    await page.getByText('demanded: each token is bound to a key of the agent (DPoP)').waitFor();
     assert.equal((await send('GET', `/agents/${agentId}`)).version, '9.9.9');
   },
 );

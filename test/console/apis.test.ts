@@ -307,14 +307,26 @@ browserTest(
     const page = await server.open(t, `/apis/${resourceId}?tab=verify`, { as: owner });
     const code = await page.getByRole('region', { name: 'Node.js code' }).textContent();
     await assertAccessible(page);
-    const module = (code ?? '').replace("'jose'", JSON.stringify(import.meta.resolve('jose')));
-    const { requireToken } = await import(`data:text/javascript,${encodeURIComponent(module)}`);
+    assert.match(code ?? '', /revocation: 'signals'/);
+    const sdk = new URL('../../sdk/typescript/src/sdk.ts', import.meta.url).href;
     const { clientId: client_id, clientSecret: client_secret } = owner;
+    // The program is in this process, whose environment is shared; its verifier is closed with the test.
+    const module = `${(code ?? '')
+      .replace("'@countersign/sdk'", JSON.stringify(sdk))
+      .replace('process.env.CLIENT_ID', JSON.stringify(client_id))
+      .replace('process.env.CLIENT_SECRET', JSON.stringify(client_secret))}
+export const close = verifier.close;`;
+    const { requireToken: verify, close } = await import(
+      `data:text/javascript,${encodeURIComponent(module)}`
+    );
+    t.after(close);
+    const requireToken = (authorization?: string, scope?: string) =>
+      verify({ method: 'GET', url: '/', headers: { ...(authorization && { authorization }) } }, scope);
     const credentials = { grant_type: 'client_credentials', client_id, client_secret };
     const token = async (more: Record<string, string>) =>
       `Bearer ${(await server.askToken({ ...credentials, ...more })).json.access_token}`;
     const ours = await token({ resource: identifier });
-    assert.equal((await requireToken(ours)).client_id, owner.clientId);
+    assert.equal((await requireToken(ours)).agentId, owner.clientId);
     await assert.rejects(requireToken(ours, 'refund'), { status: 403 });
     await assert.rejects(requireToken(await token({})), { status: 401 });
     await assert.rejects(requireToken(undefined), { status: 401 });

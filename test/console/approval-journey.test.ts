@@ -45,7 +45,13 @@ const signIn = (returnTo: string) =>
   `${server.url}/console/api/oidc/start?${new URLSearchParams({ connectionId, returnTo })}`;
 
 browserTest('a payment of 120 EUR: asked, seen, approved, paid once; 121 EUR is refused', async (t) => {
-  const { start } = guidePrograms('approvals', { ISSUER: server.url, ORGANIZATION_ID: organizationId });
+  const own = await server.agent({ allowedScopes: ['tokens:read'] });
+  const { start } = guidePrograms('approvals', {
+    ISSUER: server.url,
+    ORGANIZATION_ID: organizationId,
+    CLIENT_ID: own.clientId,
+    CLIENT_SECRET: own.clientSecret,
+  });
   const api = await start('payments-api.mjs');
   await operate('POST', '/resources', {
     ...resourceOf('ask-before-acting.md', api),

@@ -167,6 +167,7 @@ describe('a connection', () => {
     clientId: 'client',
     scopes: ['openid'],
     conditions: [{ claim: 'hd', operator: 'exists' as const }],
+    idJag: true,
     status: 'active' as const,
     createdAt: '',
     updatedAt: '',
@@ -179,6 +180,7 @@ describe('a connection', () => {
       clientId: 'client',
       scopes: ['openid'],
       conditions: [{ claim: 'hd', operator: 'exists' }],
+      idJag: true,
     });
     assert.equal(changeOf({ ...values, clientSecret: ' s ' }).clientSecret, ' s ');
     assert.deepEqual(problemsOf(false)(values), {});

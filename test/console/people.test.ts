@@ -119,6 +119,7 @@ browserTest(
     await page.getByRole('option', { name: 'matches the pattern' }).click();
     await dialog(page).getByRole('combobox', { name: 'Values of condition 1' }).fill('*@example.com');
     await page.keyboard.press('Enter');
+    await dialog(page).getByLabel('Accept identity assertions (ID-JAG)').check();
     await assertAccessible(page);
     await dialog(page).getByRole('button', { name: 'Add connection' }).click();
     await row(page, 'Company <b>Login</b>').getByText('who meets 1 condition').waitFor();
@@ -126,7 +127,9 @@ browserTest(
 
     // The test signs in at the provider, and shows why eve would be refused.
     await row(page, 'Company <b>Login</b>').click();
+    assert.equal(connection.idJag, true);
     await details(page).getByText('email matches the pattern *@example.com').waitFor();
+    await details(page).getByText('accepted: the provider can vouch').waitFor();
     await details(page).getByText(`/console/sign-in?connectionId=${connection.connectionId}`).waitFor();
     await details(page).getByRole('button', { name: 'Test' }).click();
     await page.getByLabel('Login').fill('eve');

@@ -303,9 +303,12 @@ browserTest('federation partners: add, change and remove; for the operator only'
   await assertAccessible(page);
 
   await details(page).getByRole('button', { name: 'Edit' }).click();
+  await details(page).getByText('not issued for it').waitFor();
   await dialog(page, 'Edit partner').getByLabel('Name').fill('Partner Corp');
+  await dialog(page, 'Edit partner').getByLabel('Issue identity assertions for it (ID-JAG)').check();
   await dialog(page, 'Edit partner').getByRole('button', { name: 'Save' }).click();
   await page.getByRole('cell', { name: 'Partner Corp' }).waitFor();
+  await details(page).getByText('issued: agents get assertions').waitFor();
   await details(page).getByRole('button', { name: 'Remove' }).click();
   await dialog(page, 'Remove this partner?').getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('heading', { name: 'No federation partners' }).waitFor();

@@ -73,6 +73,14 @@ async function start(t: TestContext) {
   await post('webhooks', { name: 'Receiver', url: receiver, events: ['agent.created'] });
   const createAgent = () => post('agents', newAgent());
   await createAgent();
+  await post('ssf/stream', { delivery: { method: 'urn:ietf:rfc:8936' } });
+  const { access_token: token } = (await (await askToken(url, operator)).json()) as { access_token: string };
+  const revoked = await fetch(`${url}/api/v1/token/revoke`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams({ token }),
+  });
+  assert.equal(revoked.status, 200, await revoked.text());
 
   const expositions = async () =>
     Promise.all(

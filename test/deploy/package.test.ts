@@ -44,7 +44,7 @@ const expected = [
   /^sdk\/python\/src\/countersign\/\w+\.py$/,
   /^docs\/[\w./-]+\.(md|json|sh|mjs|png|svg|ts|py|go|mod|sum|java|rs|txt|ya?ml|toml)$/,
   /^deploy\/systemd\/countersign[\w@-]*(\.service|\.timer|\.env)?$/,
-  /^deploy\/proxies\/(Caddyfile|nginx\.conf|envoy\.yaml)$/,
+  /^deploy\/proxies\/(forward-auth\/)?(Caddyfile|nginx\.conf|envoy\.yaml)$/,
 ];
 
 /** None of these, also below an allowed folder. */

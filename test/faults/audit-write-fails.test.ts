@@ -14,6 +14,7 @@ import {
 import { type Answer, startApp, startOfMinute } from '../support/harness.ts';
 import { createMatrixFixture, send } from '../support/principals.ts';
 import { until } from '../support/programs.ts';
+import { giveStream } from '../support/scenarios/signals.ts';
 
 const t = await startApp({
   // Over plain http, sessions of the console begin on loopback addresses only.
@@ -98,6 +99,7 @@ describe('a change whose audit event cannot be written', () => {
       const token = asTenantAdmin.has(id)
         ? (await agentIn(target.organizationId, [], 'admin')).token
         : marked.token;
+      if (path.includes('/ssf/')) await giveStream(t, target.streamId, marked.agentId);
       await mark(marked.agentId, target.agentId, target.organizationId);
       await assertNothingChanges(request, token);
 

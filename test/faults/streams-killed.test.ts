@@ -170,7 +170,8 @@ describe('Streams', { concurrency: 2 }, () => {
     await untilPublished(databaseUrl);
     assert.deepEqual(idsOf(await nats.received()).toSorted(), ids);
     const repeated = await kafka.received();
-    assert.equal(repeated.length, 2 * ids.length);
+    // A slow machine ends a blocked delete, and publishes once more before the kill.
+    assert.ok(repeated.length >= 2 * ids.length, String(repeated.length));
     assert.deepEqual([...new Set(idsOf(repeated))].toSorted(), ids);
   });
 

@@ -60,6 +60,8 @@ export interface Target {
   /** A webhook subscription of that organization, and a delivery of it. */
   readonly webhookId: string;
   readonly deliveryId: string;
+  /** A poll stream of signals of that agent. */
+  readonly streamId: string;
   /**
    * A resource of that organization, shared with the operator's organization (`recipientId`), to which one more scope is offered, and an
    * agent with a grant for it.
@@ -199,6 +201,11 @@ export const ofAnyAgent = (success: string) =>
 /** By scope or as an admin, in the own organization. */
 const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
 
+const ofSignals = (success: string) => ofAgents(success, '404 SIGNAL_STREAM_NOT_FOUND');
+
+/** Only the agent of the stream changes it, which is none of the principals. */
+const ofOwnSignals = () => ofSignals('403 FORBIDDEN');
+
 /** None of the principals but the operator holds resources:read or resources:write. */
 const ofResources = (success: string) =>
   behindToken({
@@ -312,6 +319,9 @@ export const changesNothing: Readonly<Record<string, string>> = {
   authorizeByForm: 'begins a request; the decision of the person has the event',
   chooseAuthorizationOrganization: 'part of a request; the decision of the person has the event',
   startConnectionTest: 'begins a sign-in that ends without a session',
+  pollSignals: 'reads signals',
+  verifySignalStream: 'asks for a signal',
+  addSignalSubject: 'this stream leaves no subject out; signal-streams.test.ts has the event',
 };
 
 /** Changes of its own agent that a workload may make, with the reason. The others would give the agent power, or speak for it. */
@@ -516,6 +526,27 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: sameForAll('200'),
   },
 
+  // Any token with a scope for the resource of the address, here our own API.
+  forwardAuth: {
+    request: ({ issuer }) => ({
+      method: 'GET',
+      url: `${api}/forward-auth?resource=${encodeURIComponent(issuer)}`,
+    }),
+    answers: {
+      ...behindToken({
+        wrongScope: '403 INSUFFICIENT_SCOPE',
+        otherOrganization: '200',
+        member: '200',
+        admin: '200',
+        operator: '200',
+        delegated: '200',
+        delegatedAdmin: '200',
+        delegatedByOperator: '200',
+      }),
+      suspendedOrganization: '401 UNAUTHORIZED',
+      delegationRevoked: '401 UNAUTHORIZED',
+    },
+  },
   introspectToken: {
     request: ({ token }) => ({ method: 'POST', url: `${api}/token/introspect`, form: { token } }),
     answers: ofAgents('200', '200'),
@@ -1206,6 +1237,87 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/webhooks/${webhookId}/deliveries/${deliveryId}/replay`,
     }),
     answers: ofWebhooks('202'),
+  },
+  ssfConfiguration: {
+    request: () => ({ method: 'GET', url: '/.well-known/ssf-configuration' }),
+    answers: sameForAll('200'),
+  },
+  createSignalStream: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/ssf/stream`,
+      payload: { delivery: { method: 'urn:ietf:rfc:8936' } },
+    }),
+    answers: ofAgents('201', '201'),
+  },
+  getSignalStream: {
+    request: ({ streamId }) => ({ method: 'GET', url: `${api}/ssf/stream?stream_id=${streamId}` }),
+    answers: ofSignals('200'),
+  },
+  updateSignalStream: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'PATCH',
+      url: `${api}/ssf/stream`,
+      payload: { stream_id, description: 'Orders API' },
+    }),
+    answers: ofOwnSignals(),
+  },
+  replaceSignalStream: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'PUT',
+      url: `${api}/ssf/stream`,
+      payload: { stream_id, delivery: { method: 'urn:ietf:rfc:8936' } },
+    }),
+    answers: ofOwnSignals(),
+  },
+  deleteSignalStream: {
+    request: ({ streamId }) => ({ method: 'DELETE', url: `${api}/ssf/stream?stream_id=${streamId}` }),
+    answers: ofSignals('204'),
+  },
+  getSignalStreamStatus: {
+    request: ({ streamId }) => ({ method: 'GET', url: `${api}/ssf/status?stream_id=${streamId}` }),
+    answers: ofSignals('200'),
+  },
+  setSignalStreamStatus: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'POST',
+      url: `${api}/ssf/status`,
+      payload: { stream_id, status: 'paused' },
+    }),
+    answers: ofOwnSignals(),
+  },
+  verifySignalStream: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'POST',
+      url: `${api}/ssf/verify`,
+      payload: { stream_id },
+    }),
+    answers: ofSignals('204'),
+  },
+  addSignalSubject: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'POST',
+      url: `${api}/ssf/subjects/add`,
+      payload: { stream_id, subject: { format: 'opaque', id: 'any' } },
+    }),
+    answers: ofOwnSignals(),
+  },
+  removeSignalSubject: {
+    request: ({ streamId: stream_id }) => ({
+      method: 'POST',
+      url: `${api}/ssf/subjects/remove`,
+      payload: { stream_id, subject: { format: 'opaque', id: 'any' } },
+    }),
+    answers: ofOwnSignals(),
+  },
+  pollSignals: {
+    request: ({ streamId }) => ({
+      method: 'POST',
+      url: `${api}/ssf/poll/${streamId}`,
+      payload: { returnImmediately: true },
+    }),
+    // Only for the agent that made the stream, which none of the principals is.
+    answers: ofSignals('404 SIGNAL_STREAM_NOT_FOUND'),
   },
 
   listAuditEvents: {

@@ -125,6 +125,7 @@ describe('permission matrix of operations and principals', () => {
         listingId: randomUUID(),
         webhookId: randomUUID(),
         deliveryId: randomUUID(),
+        streamId: randomUUID(),
         resourceId: randomUUID(),
         recipientId: randomUUID(),
         granteeId: randomUUID(),

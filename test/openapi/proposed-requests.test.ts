@@ -24,6 +24,10 @@ const exceptions: Readonly<Record<string, { answer: string; reason: string }>> =
     answer: '404 SHARE_NOT_FOUND',
     reason: 'Only another organization can offer a share.',
   },
+  forwardAuth: {
+    answer: '401 UNAUTHORIZED',
+    reason: 'It needs a token for the API of the address; that of the page is for our own.',
+  },
   receiveBillingEvent: {
     answer: '400 VALIDATION_ERROR',
     reason: 'Only the payment provider can sign an event, and the signature is valid for five minutes.',
@@ -105,6 +109,7 @@ const gives: Readonly<Record<string, Gives>> = {
   listWebhookDeliveries: ({ deliveries: [{ id }] }) => ({ deliveryId: id }),
   trustPartner: ({ id }) => ({ partnerId: id }),
   createTrustPolicy: ({ policyId }) => ({ policyId }),
+  createSignalStream: ({ stream_id }) => ({ streamId: stream_id, stream_id }),
   async createListing({ listingId }) {
     await asOperator('PATCH', `/marketplace/listings/${listingId}`, { status: 'published' });
     return { listingId };
@@ -124,7 +129,7 @@ function valueName({ id, path }: Proposal, name: string): string {
 }
 
 /** Fields of bodies that name an existing object. */
-const bodyIds = ['agentId', 'delegateeId', 'client_id', 'client_secret'];
+const bodyIds = ['agentId', 'delegateeId', 'client_id', 'client_secret', 'stream_id'];
 
 const bodyOf = ({ operation }: Proposal) => Object.entries(operation.requestBody?.content ?? {})[0];
 
@@ -137,11 +142,11 @@ function neededIds(proposal: Proposal): string[] {
 }
 
 /** The page sends required parameters, and those with an example that is not marked. */
-function queryOf({ operation }: Proposal): string {
+function queryOf({ operation }: Proposal, knownValue: (name: string) => string): string {
   const sent = (operation.parameters ?? []).flatMap(({ name, in: part, required, examples = {} }) => {
     const [example] = Object.values(examples);
     if (part !== 'query' || (!required && (!example || example['x-disabled']))) return [];
-    return [[name, String(example?.value ?? '')]];
+    return [[name, bodyIds.includes(name) && required ? knownValue(name) : String(example?.value ?? '')]];
   });
   return sent.length > 0 ? `?${new URLSearchParams(sent)}` : '';
 }
@@ -158,7 +163,8 @@ async function sendProposal(proposal: Proposal, known: Values, as: string) {
         ids.includes(name) ? knownValue(name) : value,
       ]),
     );
-  const url = proposal.path.replaceAll(/\{(\w+)\}/g, (_, name) => knownValue(name)) + queryOf(proposal);
+  const url =
+    proposal.path.replaceAll(/\{(\w+)\}/g, (_, name) => knownValue(name)) + queryOf(proposal, knownValue);
   const { method } = proposal;
   return send(
     t,

@@ -69,7 +69,7 @@ trustPolicies:
   it('manages redirect URIs, and leaves agents of clients with a metadata document alone, as export does', async () => {
     const { client, organizationId } = await newClient('redirected', everyScope, 'admin');
     const text = (uri: string) =>
-      `version: 1\nagents:${agentText('app@redirected.example', `    publicClient: true\n    redirectUris: [${uri}]\n    notificationUri: ${uri}\n`)}${agentText('came@redirected.example')}`;
+      `version: 1\nagents:${agentText('app@redirected.example', `    publicClient: true\n    dpopBoundAccessTokens: true\n    redirectUris: [${uri}]\n    notificationUri: ${uri}\n`)}${agentText('came@redirected.example')}`;
     const apply = (file: string, ...options: string[]) =>
       countersign(['apply', '-f', fileWith(file), '--yes', ...options], { client });
     assert.equal((await apply(text('https://app.example.com/a'))).code, 0);
@@ -82,11 +82,12 @@ trustPolicies:
     assert.match(changed.stdout, /^1 to change\.$/m, changed.output);
     const app = await agentBy('app@redirected.example');
     assert.deepEqual(
-      [app.redirectUris, app.publicClient, app.notificationUri],
-      [['https://app.example.com/b'], true, 'https://app.example.com/b'],
+      [app.redirectUris, app.publicClient, app.dpopBoundAccessTokens, app.notificationUri],
+      [['https://app.example.com/b'], true, true, 'https://app.example.com/b'],
     );
     const exported = await countersign(['export', '--organization', organizationId]);
     assert.match(exported.stdout, /https:\/\/app\.example\.com\/b/);
+    assert.match(exported.stdout, /dpopBoundAccessTokens: true/);
     assert.doesNotMatch(exported.stdout, /came@redirected/);
   });
 

@@ -71,8 +71,9 @@ ${more}`;
     for (const options of [['--plan'], ['--yes']])
       assert.match((await run('    status: disabled\n', ...options)).stdout, /^No difference\.$/m);
 
-    const changed = await run('    status: active\n', '--yes');
+    const changed = await run('    status: active\n    idJag: true\n', '--yes');
     assert.match(changed.stdout, /^ {4}status +disabled → active$/m);
+    assert.match(changed.stdout, /^ {4}idJag +false → true$/m);
     assert.doesNotMatch(changed.stdout, /clientSecret/);
     const secret = async () =>
       (await events('connection.updated')).filter(({ metadata }: { metadata: { changed: string[] } }) =>

@@ -69,6 +69,8 @@ async function prepareServer(): Promise<() => Promise<string>> {
     await t.app.deliveries.drain();
     return receiver.received[0];
   });
+  // Signals wake the polls that wait.
+  t.app.loops.start();
   const { privateKey, clientId } = await clientOf(t);
   const { createPolicy } = await createTrustClient(t);
   const policy = await createPolicy({ audiences: [t.issuer] });
@@ -83,6 +85,7 @@ async function prepareServer(): Promise<() => Promise<string>> {
       pem: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     },
     delivery: { body: delivery.body, headers: delivery.headers, secret: signingSecret },
+    nonces: await prepareNonces(),
     ports: await Promise.all(Array.from({ length: 8 }, freePort)),
   };
   const approvals = await prepareApprovals();
@@ -96,6 +99,13 @@ async function prepareServer(): Promise<() => Promise<string>> {
     );
     return file;
   };
+}
+
+/** A server that demands its nonces in proofs. */
+async function prepareNonces() {
+  const { issuer, operator } = await listen({ DPOP_REQUIRE_NONCE: 'true' });
+  const { organizationId, clientId, clientSecret } = operator;
+  return { issuer, organizationId, clientId, clientSecret };
 }
 
 /** An agent that asks, and an address at which its person decides: `POST /<approvalId>` with the decision. */

@@ -36,6 +36,12 @@ export async function startHttp(
     explainNoSession: () => ({ message: 'Sign in to the console first.' }),
     origin: 'http://countersign.test',
     explain: async () => ({ ...anonymous, reason: 'unknown here' }),
+    possession: {
+      algorithms: [],
+      nonce: () => 'nonce',
+      checkProof: async () => ({ error: 'invalid_dpop_proof', reason: 'unknown here' }),
+      useProof: async () => undefined,
+    },
     recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},

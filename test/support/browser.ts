@@ -1,56 +1,47 @@
-/**
- * One Chromium for all test files of a run: test/run.ts starts it, and the files connect to it. A file that runs without
- * test/run.ts starts its own.
- */
+/** One Chromium for all test files of a process. Each file that runs alone starts its own. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { type Browser, type BrowserServer, chromium } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { findBrowser } from './programs.ts';
 
-const options = {
-  // Pages of one context share a process, and the code that it has compiled: a page loads in half of the CPU time.
-  args: ['--process-per-site'],
-  // The process that starts it closes it.
-  handleSIGINT: false,
-  handleSIGTERM: false,
-  handleSIGHUP: false,
-};
-
-/** Undefined where no Chromium is installed. `ended` gets the reason when it ends before `close`. */
-export async function startBrowser(ended: (reason: string) => void): Promise<BrowserServer | undefined> {
-  const executablePath = findBrowser();
-  if (!executablePath) return undefined;
-  const server = await chromium.launchServer({ ...options, host: '127.0.0.1', executablePath });
-  const close = server.close.bind(server);
-  let isClosing = false;
-  server.on('close', () => {
-    const { exitCode, signalCode } = server.process();
-    if (!isClosing) ended(`Chromium ended during the tests (${signalCode ?? `exit code ${exitCode}`})`);
-  });
-  return Object.assign(server, {
-    close() {
-      isClosing = true;
-      return close();
-    },
-  });
+export interface BrowserLauncher {
+  /** Launches it at the first call. */
+  get(): Promise<Browser>;
+  close(): Promise<void>;
 }
 
-/**
- * Returns a function that connects at its first call to the browser of the run, or starts one for this file. Call it at the top level of a
- * test file: the connection ends with the file.
- */
-export function createBrowser(address = process.env.TEST_BROWSER): () => Promise<Browser> {
-  let connecting: Promise<Browser> | undefined;
-  after(async () => (await connecting)?.close());
-  return async () => {
-    connecting ??= connect(address);
-    const browser = await connecting;
-    assert.ok(browser.isConnected(), 'Chromium has ended');
-    return browser;
+export function createBrowserLauncher(): BrowserLauncher {
+  let launching: Promise<Browser> | undefined;
+  return {
+    async get() {
+      launching ??= chromium.launch({
+        // Pages of one context share a process, and the code that it has compiled: a page loads in half of the CPU time.
+        args: ['--process-per-site'],
+        executablePath: findBrowser() as string,
+        // A signal ends this process, and Chromium ends with its pipe. Playwright would catch the signal.
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+      });
+      const browser = await launching;
+      assert.ok(browser.isConnected(), 'Chromium has ended');
+      return browser;
+    },
+    close: async () => (await launching)?.close(),
   };
 }
 
-const connect = (address: string | undefined): Promise<Browser> =>
-  address
-    ? chromium.connect(address)
-    : chromium.launch({ ...options, executablePath: findBrowser() as string });
+const shared = createBrowserLauncher();
+let isKept = false;
+
+/** For a module that runs several test files: their browser stays open, until the returned function closes it. */
+export function keepBrowser(): () => Promise<void> {
+  isKept = true;
+  return shared.close;
+}
+
+/** Call it at the top level of a test file: outside of `keepBrowser` the browser ends with the file. */
+export function createBrowser(): () => Promise<Browser> {
+  if (!isKept) after(shared.close);
+  return shared.get;
+}

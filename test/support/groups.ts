@@ -14,24 +14,39 @@ export interface Group {
   readonly files: readonly string[];
 }
 
-/** Files of a group, at most: a crash ends the whole group, and the last group to start should be short. */
-const kinds = [
+interface Kind {
+  readonly of: RegExp;
+  /** Files of a group, at most: a crash ends the whole group, and the last group to start should be short. */
+  readonly maxFiles: number;
+}
+const kinds: readonly Kind[] = [
   { of: /^test\/faults\//, maxFiles: 3 },
   { of: /^(test|sdk\/typescript\/test)\/[^/]+$/, maxFiles: 6 },
-  { of: /^(src|test\/console)\//, maxFiles: 8 },
+  { of: /^src\//, maxFiles: 8 },
 ];
+
+/** Each group opens its pages in a browser of its own. They are the longest, and start first. */
+const browserFiles = /^test\/console\//;
+const browserGroups = 3;
 
 /** Per file; a busy machine may need ten times as long as usual. */
 const timeoutMs = 600_000;
 
 /** The others take long, or change their process: commands in process change its working directory. */
-const sharesProcess = (file: string) => kinds.some(({ of }) => of.test(file)) && !isSlow(file);
+const sharesProcess = (file: string) =>
+  browserFiles.test(file) || (kinds.some(({ of }) => of.test(file)) && !isSlow(file));
 
 /** Keeps the order of the files, and writes the modules into `folder`. */
 export function groupFiles(files: readonly string[], folder: string): Group[] {
   const alone = files
     .filter((file) => !sharesProcess(file))
     .map((file) => ({ module: resolve(file), files: [file] }));
+  const ofConsole = files.filter((file) => browserFiles.test(file));
+  const inBrowser = Array.from({ length: browserGroups }, (_, group) =>
+    ofConsole.filter((_, index) => index % browserGroups === group),
+  )
+    .filter((group) => group.length > 0)
+    .map((group, index) => writeGroup(group, join(folder, `console-${index}.test.mjs`), withBrowser));
   const together = kinds
     .flatMap(({ of, maxFiles }) => {
       const sharing = files.filter((file) => of.test(file) && sharesProcess(file));
@@ -39,22 +54,35 @@ export function groupFiles(files: readonly string[], folder: string): Group[] {
         sharing.slice(index * maxFiles, (index + 1) * maxFiles),
       );
     })
-    .map((group, index) => writeGroup(group, folder, index));
+    .map((group, index) => writeGroup(group, join(folder, `group-${index}.test.mjs`)));
   return [
+    ...inBrowser,
     ...alone.filter(({ files: [file = ''] }) => isSlow(file)),
     ...together,
     ...alone.filter(({ files: [file = ''] }) => !isSlow(file)),
   ];
 }
 
-function writeGroup(files: readonly string[], folder: string, index: number): Group {
-  const module = join(folder, `group-${index}.test.mjs`);
+/** The statements before and after the files. */
+const withBrowser: readonly [string, string] = [
+  `import { keepBrowser } from ${JSON.stringify(new URL('./browser.ts', import.meta.url).href)};\nconst closeBrowser = keepBrowser();\n`,
+  'await closeBrowser();\n',
+];
+
+function writeGroup(
+  files: readonly string[],
+  module: string,
+  [before, after]: readonly [string, string] = ['', ''],
+): Group {
   const lines = files.map((file) => {
     const address = pathToFileURL(resolve(file)).href;
     return `await test(${JSON.stringify(file)}, { timeout: ${timeoutMs} }, () => import(${JSON.stringify(address)}));\n`;
   });
   // Like the open port of a server: a wait for something without a handle does not end the process and the files that follow.
-  const text = `import { test } from 'node:test';\nconst handle = setInterval(() => {}, 60_000);\n${lines.join('')}clearInterval(handle);\n`;
+  const text = `import { test } from 'node:test';
+${before}const handle = setInterval(() => {}, 60_000);
+${lines.join('')}clearInterval(handle);
+${after}`;
   writeFileSync(module, text);
   return { module, files };
 }

@@ -149,6 +149,15 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     }
   };
 
+  const makeSignalStream = async (organizationId: string, agentId: string): Promise<string> => {
+    const [row] = await t.sql<{ streamId: string }>(
+      `insert into signal_streams (stream_id, organization_id, agent_id, method, status, last_polled_at, push_due_at, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, 'poll', 'enabled', now(), now(), now(), now()) returning stream_id as "streamId"`,
+      [organizationId, agentId],
+    );
+    return row?.streamId ?? assert.fail();
+  };
+
   /** A subscription for the current plan, and a checkout for the next plan. */
   const makeBilling = async (organization_id: string) => {
     const paid = await paymentEvents.about(organization_id, {});
@@ -399,6 +408,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       ...(needs('listingId') && (await makeListing(agentId))),
       ...(needs('checkoutToken', 'portalToken', 'paymentEvent') && (await makeBilling(organizationId))),
       ...(needs('webhookId', 'deliveryId') && (await makeWebhook(organizationId))),
+      ...(needs('streamId') && { streamId: await makeSignalStream(organizationId, agentId) }),
       ...(needs('resourceId', 'recipientId', 'granteeId') && (await makeResource(organizationId))),
     } as Target;
   };

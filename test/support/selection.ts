@@ -13,6 +13,7 @@ const slowest = [
   'test/deploy/proxies.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/clients/keycloak.test.ts',
+  'test/clients/mcp-conformance-client.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
   'test/console/foundation.test.ts',
@@ -35,6 +36,7 @@ const slowest = [
   'test/deploy/monitoring.test.ts',
   'test/processes/supervise-ends.test.ts',
   'test/processes/supervise.test.ts',
+  'test/processes/signals-three-apis.test.ts',
   'test/faults/audit-killed.test.ts',
   'test/processes/upgrade.test.ts',
   'test/processes/key-rotation.test.ts',
@@ -75,6 +77,7 @@ const slowest = [
 const extended = new Set([
   // Install packages or use other compilers.
   'sdk/typescript/test/package.test.ts',
+  'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/deploy/container.test.ts',
@@ -86,6 +89,7 @@ const extended = new Set([
   'test/scaffold/rust.test.ts',
   'test/scaffold/typescript.test.ts',
   'test/sdk/python.test.ts',
+  'test/processes/signals-three-apis.test.ts',
   // Need brokers, proxies, poolers or other servers.
   'test/clients/keycloak.test.ts',
   'src/adapters/brokers/brokers.test.ts',
@@ -93,6 +97,7 @@ const extended = new Set([
   'test/deploy/compose-kafka.test.ts',
   'test/deploy/compose-run.test.ts',
   'test/deploy/doctor.test.ts',
+  'test/deploy/forward-auth.test.ts',
   'test/deploy/hardening.test.ts',
   'test/deploy/monitoring.test.ts',
   'test/deploy/pgbouncer.test.ts',
@@ -130,11 +135,6 @@ const repeated = new Set([
   'test/faults/webhooks-killed.test.ts',
   'test/races.test.ts',
 ]);
-
-/** These share one Chromium. */
-export const opensPages = (file: string): boolean =>
-  file.startsWith('test/console/') ||
-  ['test/openapi/reference-page.test.ts', 'sdk/typescript/test/platforms.test.ts'].includes(file);
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
 

@@ -28,7 +28,7 @@ export function guidePrograms(name: string, shared: Record<string, string>): Gui
     writeFileSync(
       join(folder, file),
       readFileSync(join(guides, name, file), 'utf8')
-        .replace("'@countersign/sdk/fastify'", `'${source('adapters/fastify.ts')}'`)
+        .replaceAll(/'@countersign\/sdk\/(\w+)'/g, (_, adapter) => `'${source(`adapters/${adapter}.ts`)}'`)
         .replace("'@countersign/sdk'", `'${source('sdk.ts')}'`),
     );
   const run: GuidePrograms['run'] = (file, env) =>

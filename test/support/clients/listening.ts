@@ -19,9 +19,9 @@ export async function listen(changes: Record<string, string> = {}): Promise<List
 }
 
 /** The same, with people who sign in through their company's provider, an API and clients. */
-export async function listenForPeople() {
+export async function listenForPeople(changes: Record<string, string> = {}) {
   const port = await freePort();
-  const scenario = await createAuthorizationScenario({ BASE_URL: `http://localhost:${port}` });
+  const scenario = await createAuthorizationScenario({ BASE_URL: `http://localhost:${port}`, ...changes });
   await scenario.t.app.http.server.listen({ port, host: '127.0.0.1' });
   return scenario;
 }

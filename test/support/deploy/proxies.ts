@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort, type Program, startProgram, until } from '../programs.ts';
@@ -11,7 +11,7 @@ const fileOf = (path: string) => fileURLToPath(new URL(`../../../${path}`, impor
 
 /** A certificate for localhost. */
 export const certificate = fileOf('test/fixtures/tls/localhost.crt');
-const certificateKey = fileOf('test/fixtures/tls/localhost.key');
+export const certificateKey = fileOf('test/fixtures/tls/localhost.key');
 
 export interface Ports {
   readonly https: number;
@@ -27,7 +27,7 @@ export const reservePorts = async (): Promise<Ports> => ({
   nodes: [await freePort(), await freePort()],
 });
 
-interface Proxy {
+export interface ProxyKind {
   readonly name: string;
   readonly file: string;
   /** Whether it asks the nodes for /readyz. */
@@ -40,7 +40,7 @@ interface Proxy {
   env?(ports: Ports, folder: string): Record<string, string>;
 }
 
-export const proxies: readonly Proxy[] = [
+export const proxies: readonly ProxyKind[] = [
   {
     name: 'nginx',
     file: 'nginx.conf',
@@ -105,7 +105,7 @@ export const proxies: readonly Proxy[] = [
 ];
 
 /** The file as an operator would change it. A change that finds nothing to replace is an error of the test. */
-function configOf({ file, changes }: Proxy, ports: Ports, folder: string): string {
+function configOf({ file, changes }: ProxyKind, ports: Ports, folder: string): string {
   let text = readFileSync(fileOf(`deploy/proxies/${file}`), 'utf8');
   for (const [from, to] of Object.entries(changes(ports, folder))) {
     if (!text.includes(from)) throw new Error(`${file} has no ${from}`);
@@ -115,14 +115,14 @@ function configOf({ file, changes }: Proxy, ports: Ports, folder: string): strin
 }
 
 export async function startProxy(
-  proxy: Proxy,
+  proxy: ProxyKind,
   path: string,
   ports: Ports,
   changes: Readonly<Record<string, string>> = {},
 ): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-proxy-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
-  const config = join(folder, proxy.file);
+  const config = join(folder, basename(proxy.file));
   writeFileSync(config, configOf(proxy, ports, folder));
   const program = startProgram(path, proxy.command(config, folder), {
     env: { PATH: process.env.PATH, ...proxy.env?.(ports, folder), ...changes },

@@ -6,11 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { decodeJwt, exportJWK, SignJWT } from 'jose';
+import { type IdJagClient, idJagClientMetadata, registerIdJagGrant } from './id-jag-grant.ts';
 
 export interface SignInProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Another client, which exchanges ID tokens for identity assertions. */
+  readonly assistant: IdJagClient;
   /** The variables of an instance that uses it. */
   readonly variables: Readonly<Record<string, string>>;
   /** Further claims by login, such as `email`, `email_verified`, `name` and `groups`; those of the scopes that a client asks for. */
@@ -49,6 +52,12 @@ export async function startSignInProvider(
   });
   const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
   const [clientId, clientSecret] = ['console', 'secret of the console'];
+  const assistant: IdJagClient = {
+    clientId: 'assistant',
+    clientSecret: 'secret of the assistant',
+    redirectUri: 'https://assistant.example/callback',
+    knownAs: {},
+  };
   const createProvider = async (redirect_uris: string[]) => {
     const provider = new Provider(issuer, {
       clients: [
@@ -59,6 +68,7 @@ export async function startSignInProvider(
           grant_types: ['authorization_code'],
           response_types: ['code'],
         },
+        idJagClientMetadata(assistant),
       ],
       jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'own' } as never] },
       cookies: { keys: ['a key of the test'] },
@@ -83,6 +93,7 @@ export async function startSignInProvider(
         return grant;
       },
     });
+    registerIdJagGrant(provider, assistant, privateKey);
     provider.use(async (context, next) => {
       await next();
       const { body } = context as { body: { id_token?: string } };
@@ -116,6 +127,7 @@ export async function startSignInProvider(
     issuer,
     clientId,
     clientSecret,
+    assistant,
     variables: {
       CONSOLE_OIDC_ISSUER: issuer,
       CONSOLE_OIDC_CLIENT_ID: clientId,

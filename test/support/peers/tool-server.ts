@@ -48,6 +48,8 @@ export async function startToolServer({
     subjects: 'people',
     resourceMetadata: origin + metadataPath,
     revocation: 'introspect',
+    // A revoked token is refused at the next request.
+    introspectionCacheSeconds: 0,
     introspectWith: createClient({ issuer, clientId: reader.clientId, auth: reader.clientSecret }),
   });
 
