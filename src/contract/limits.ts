@@ -180,7 +180,7 @@ export const limits = {
   personalStreams: { perSession: 5, perOrganization: 200, perProcess: 1_000 },
   /** Signal streams (SSF). */
   signals: {
-    maxStreams: 50,
+    maxStreams: { perAgent: 50, perOrganization: 100 },
     /**
      * A signal is put into new streams for this long: twice as long as a token can live, so that a fresh stream has everything that can
      * still matter.
@@ -196,8 +196,8 @@ export const limits = {
     inactivitySeconds: { min: 60, default: 172_800, max: 604_800 },
     /** Of a poll that finds nothing. */
     pollSeconds: 25,
-    /** Open polls, counted in each process. */
-    openPolls: { perOrganization: 200, perProcess: 2_000, retryAfterSeconds: 2 },
+    /** In each process. An organization has one open poll for each of its streams at most. */
+    openPolls: { max: 2_000, retryAfterSeconds: 2 },
     /** Per agent, in a window of their own: each replica of an API polls. */
     pollsPerMinute: 1_200,
     maxEvents: { default: 100, max: 500 },

@@ -6,7 +6,13 @@ import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import type { SignalDeps, SignalStreamDeps } from './feature.ts';
 import { streamEvent } from './owned-streams.ts';
 import type { Polls } from './polls.ts';
-import { channel, deleteOldDeliveries, deleteOldSignals, findStreamsToWake } from './signals-store.ts';
+import {
+  channel,
+  deleteOldDeliveries,
+  deleteOldSignals,
+  deleteOrphanDeliveries,
+  findStreamsToWake,
+} from './signals-store.ts';
 import { deleteInactive } from './streams-store.ts';
 
 const { signals } = limits;
@@ -50,6 +56,7 @@ export const createPurgeLoop = ({ db, clock }: Pick<SignalDeps, 'db' | 'clock'>)
     await deleteInChunks(signal, (limit) =>
       deleteOldDeliveries(db, before(signals.undeliveredSeconds), limit),
     );
+    await deleteInChunks(signal, (limit) => deleteOrphanDeliveries(db, limit));
     await deleteInChunks(signal, (limit) => deleteOldSignals(db, before(signals.keptSeconds), limit));
   },
 });

@@ -34,29 +34,31 @@ export function createOwnedStreams({ db, clock }: Pick<SignalStreamDeps, 'db' | 
   };
   const lockVisible = async (tx: Tx, caller: Caller, streamId: string): Promise<StoredStream> =>
     found(tx, isUuid(streamId) ? await lockStream(tx, ownerFor(caller), streamId) : undefined);
+  const require = async (caller: Caller, streamId: string): Promise<StoredStream> =>
+    found(db, isUuid(streamId) ? await findStream(db, ownerFor(caller), streamId) : undefined);
   return {
-    require: async (caller: Caller, streamId: string): Promise<StoredStream> =>
-      found(db, isUuid(streamId) ? await findStream(db, ownerFor(caller), streamId) : undefined),
+    require,
     lockVisible,
-    /**
-     * For a change that the receiver does not notice, such as a pause or a subject that is left out: another agent would keep its own end from
-     * an API. FORBIDDEN for the stream of another agent that the caller may see.
-     */
-    async lockOwn(tx: Tx, caller: Caller, streamId: string): Promise<StoredStream> {
-      const stream = await lockVisible(tx, caller, streamId);
-      return stream.agentId === caller.agentId ? stream : refuseForeign();
-    },
+    /** FORBIDDEN for the stream of another agent that the caller may see. */
+    requireChangeable: async (caller: Caller, streamId: string): Promise<StoredStream> =>
+      refuseForeign(caller, await require(caller, streamId)),
+    /** As `requireChangeable`, and locked until the transaction ends. */
+    lockChangeable: async (tx: Tx, caller: Caller, streamId: string): Promise<StoredStream> =>
+      refuseForeign(caller, await lockVisible(tx, caller, streamId)),
     /** Its signals are for the agent that created it: another one that acknowledged them would hide them from that agent. */
     requireOwn: async (caller: Caller, streamId: string): Promise<StoredStream> =>
       found(db, await findStream(db, caller, streamId)),
   };
 }
 
-const refuseForeign = () =>
-  fail('FORBIDDEN', {
+/** The receiver does not notice a pause or a subject that is left out: with them another agent would keep its own end from an API. */
+function refuseForeign(caller: Caller, stream: StoredStream): StoredStream {
+  if (stream.agentId === caller.agentId) return stream;
+  return fail('FORBIDDEN', {
     message:
       'Only the agent that created the stream changes it. You can delete it: its receiver then creates another one.',
   });
+}
 
 /** Of the address only the origin, because its path is often a secret of the receiver. */
 export function streamEvent(stream: StoredStream, more: Record<string, unknown>) {

@@ -297,6 +297,26 @@ describe('a receiver that is down', () => {
     assert.deepEqual(await t.sql('select 1 from signals union all select 1 from signal_deliveries'), []);
   });
 
+  it('with queues of streams that are gone: they are deleted, and no other', async () => {
+    const own = await receiver(await t.token(undefined, api));
+    await drain(own);
+    const kept = await suspend();
+    // As when a signal was queued while its stream was deleted.
+    await t.sql(
+      `insert into signal_deliveries (stream_id, signal_id, queued_at, due_at)
+       select stream_id, gen_random_uuid(), now.now, now.now
+       from (select gen_random_uuid() as stream_id from generate_series(1, 20)) as gone, generate_series(1, 3),
+            (select $1::timestamptz as now) as now`,
+      [new Date(t.clock.now()).toISOString()],
+    );
+    await runPurges();
+    const left = await t.sql<{ streamId: string | null }>(
+      `select distinct s.stream_id as "streamId" from signal_deliveries d left join signal_streams s using (stream_id)`,
+    );
+    assert.ok(left.length > 0 && left.every(({ streamId }) => streamId !== null));
+    assert.deepEqual(subjects(await drain(own)), [kept]);
+  });
+
   it('with the streams of a decommissioned agent: they are deleted', async () => {
     const gone = await agentIn(home, ['tokens:read']);
     const own = await receiver(gone.token);

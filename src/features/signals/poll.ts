@@ -61,7 +61,7 @@ export function createPollStream(deps: SignalStreamDeps): PollStream {
     await acknowledge(stream, request);
     const { maxEvents: max = limits.signals.maxEvents.default, returnImmediately = false } = request;
     if (max === 0 || returnImmediately) return read(stream, max);
-    const open = polls.open({ streamId, organizationId: stream.organizationId, ended });
+    const open = polls.open({ streamId, ended });
     try {
       for (let hasWaited = false; !open.ended.aborted; hasWaited = true) {
         const answer = await read(stream, max);

@@ -15,13 +15,12 @@ export interface OpenPoll {
 
 export interface Polls {
   /** RATE_LIMIT_EXCEEDED when too many are open. A newer poll of a stream ends the older one. */
-  open(poll: { streamId: string; organizationId: string; ended: AbortSignal }): OpenPoll;
+  open(poll: { streamId: string; ended: AbortSignal }): OpenPoll;
   readonly streamIds: () => string[];
   wake(streamIds: readonly string[]): void;
 }
 
 interface Waiting {
-  readonly organizationId: string;
   readonly replace: () => void;
   wake: () => void;
 }
@@ -35,27 +34,22 @@ export function createPolls({
 }): Polls {
   const waiting = new Map<string, Waiting>();
 
-  const refuseMany = (organizationId: string) => {
-    const own = [...waiting.values()].filter((poll) => poll.organizationId === organizationId).length;
-    if (own < openPolls.perOrganization && waiting.size < openPolls.perProcess) return;
-    fail('RATE_LIMIT_EXCEEDED', {
-      message: 'Too many polls are open: close one, or try again later.',
-      headers: { 'retry-after': String(openPolls.retryAfterSeconds) },
-    });
-  };
-
   return {
-    open({ streamId, organizationId, ended }) {
+    open({ streamId, ended }) {
       waiting.get(streamId)?.replace();
       waiting.delete(streamId);
-      refuseMany(organizationId);
+      if (waiting.size >= openPolls.max)
+        fail('RATE_LIMIT_EXCEEDED', {
+          message: 'Too many polls are open: try again later.',
+          headers: { 'retry-after': String(openPolls.retryAfterSeconds) },
+        });
       const own = new AbortController();
       const end = () => own.abort();
       let isWoken = false;
       const note = () => {
         isWoken = true;
       };
-      const poll: Waiting = { organizationId, replace: end, wake: note };
+      const poll: Waiting = { replace: end, wake: note };
       own.signal.addEventListener('abort', () => poll.wake(), { once: true });
       if (ended.aborted) end();
       else ended.addEventListener('abort', end, { once: true });

@@ -65,3 +65,12 @@ export async function releaseStream(
         where stream_id = ${streamId} and push_lease = ${lease}`,
   );
 }
+
+/** Not after the lease has expired, or the stream has been changed or deleted. */
+export async function holdsLease(db: Queryable, { streamId, lease }: PushJob): Promise<boolean> {
+  const { isHeld } = await db.one<{ isHeld: boolean }>(
+    'signals.holdsLease',
+    sql`select exists (select from signal_streams where stream_id = ${streamId} and push_lease = ${lease}) as "isHeld"`,
+  );
+  return isHeld;
+}

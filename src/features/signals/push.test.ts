@@ -209,6 +209,28 @@ describe('a push stream', () => {
     assert.equal(peer.received.length, 1);
   });
 
+  it('sends nothing more to the old address after a change, also in the turn that runs', async () => {
+    const newPeer = await startReceiver((_, response) => void response.writeHead(202).end());
+    let change = async () => {};
+    const { peer, streamId: stream_id } = await pushStream({}, async (_, response) => {
+      await change();
+      response.writeHead(202).end();
+    });
+    const delivery = { method: pushMethod, endpoint_url: `${newPeer.url}/events` };
+    change = async () => {
+      const { status } = await ssf('PATCH', '/stream', await tokenOf(sender), { stream_id, delivery });
+      assert.equal(status, 200);
+    };
+    const agentIds = [await suspend(), await suspend(), await suspend()];
+    await drain();
+    const [old, fresh] = await Promise.all([subjectsOf(bodies(peer)), subjectsOf(bodies(newPeer))]);
+    assert.deepEqual(old, agentIds.slice(0, 1));
+    assert.deepEqual(
+      fresh.filter((id) => id !== agentIds[0]),
+      agentIds.slice(1),
+    );
+  });
+
   it('of two nodes that push at once, one sends', async () => {
     const other = await startApp(settings, t);
     const { peer } = await pushStream();

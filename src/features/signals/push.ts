@@ -7,7 +7,7 @@ import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { VaultProblem } from '../../kernel/data/vault.ts';
 import { OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { SignalDeps } from './feature.ts';
-import { leaseStreams, type PushJob, releaseStream } from './push-store.ts';
+import { holdsLease, leaseStreams, type PushJob, releaseStream } from './push-store.ts';
 import { createSignSignal } from './security-event-token.ts';
 import { channel, postponeSignal, readDue, removeFromQueue, type StoredSignal } from './signals-store.ts';
 
@@ -122,6 +122,8 @@ export function createPusher(deps: SignalDeps): Pusher {
       let hasFailed = false;
       for (const signal of due) {
         if (isStopping || clock.now() > endsAt) break;
+        // The receiver may have another address or header by now.
+        if (!(await holdsLease(db, job))) return;
         const result = await send(job, signal);
         await settle(job, signal, result);
         hasFailed = result.outcome === 'failed';

@@ -64,7 +64,7 @@ const { signals: bounds } = limits;
 
 export function createSignalService(deps: SignalStreamDeps): SignalService {
   const { db, clock, ids, ledger, issuer, vault, pushEnabled, requirePermission } = deps;
-  const { require, lockVisible, lockOwn } = createOwnedStreams(deps);
+  const { require, lockVisible, requireChangeable, lockChangeable } = createOwnedStreams(deps);
   const describe = (stream: StoredStream) => describeStream(stream, issuer);
 
   const record = (
@@ -90,11 +90,15 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     );
   };
 
-  const requireCapacity = async (tx: Tx, organizationId: string) => {
-    if ((await countStreams(tx, organizationId)) < bounds.maxStreams) return;
+  const requireCapacity = async (tx: Tx, { organizationId, agentId }: Caller) => {
+    const { perAgent, perOrganization } = bounds.maxStreams;
+    const { ofAgent, ofOrganization } = await countStreams(tx, organizationId, agentId);
+    const limit =
+      ofAgent >= perAgent ? perAgent : ofOrganization >= perOrganization ? perOrganization : undefined;
+    if (limit === undefined) return;
     fail('SIGNAL_STREAM_LIMIT_EXCEEDED', {
-      message: `An organization may have at most ${bounds.maxStreams} signal streams; delete one that is not needed.`,
-      details: { limit: bounds.maxStreams },
+      message: `An agent may have at most ${perAgent} signal streams, and an organization ${perOrganization}; delete one that is not needed.`,
+      details: { limit },
     });
   };
 
@@ -114,22 +118,50 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     };
   };
 
+  /**
+   * `methodAfter` is the method that the right to push is needed for. That right is checked before the stream is locked: the check uses a
+   * connection of its own, so requests that wait for the lock of one stream could take all connections. Begins again when another request
+   * has changed the method in between.
+   */
+  const changeStream = async <Result>(
+    caller: Caller,
+    streamId: string,
+    methodAfter: (stream: StoredStream) => NewDelivery['method'],
+    apply: (tx: Tx, before: StoredStream) => Promise<Result>,
+  ): Promise<Result> => {
+    const checked = methodAfter(await requireChangeable(caller, streamId));
+    await requirePush(caller, checked);
+    const applied = await db.transaction(async (tx) => {
+      const before = await lockChangeable(tx, caller, streamId);
+      return methodAfter(before) === checked ? { result: await apply(tx, before) } : undefined;
+    });
+    return applied ? applied.result : changeStream(caller, streamId, methodAfter, apply);
+  };
+
   const save = (
     caller: Caller,
     change: StreamChange,
     next: (before: StoredStream) => Partial<StoredStream>,
-  ): Promise<Stream> =>
-    db.transaction(async (tx) => {
-      const before = await lockOwn(tx, caller, change.stream_id);
+  ): Promise<Stream> => {
+    const plan = (before: StoredStream): StoredStream => {
       requireOwnFields(change, describe(before));
       if (change.delivery) requireDelivery(change.delivery, issuer, before);
       const after: StoredStream = { ...before, ...next(before), updatedAt: isoTime(clock) };
       requirePollStream(change.inactivity_timeout, methodOf(after));
-      await requirePush(caller, methodOf(after));
-      await updateStream(tx, after);
-      await record(tx, caller, 'updated', after);
-      return describe(after);
-    });
+      return after;
+    };
+    return changeStream(
+      caller,
+      change.stream_id,
+      (stream) => methodOf(plan(stream)),
+      async (tx, before) => {
+        const after = plan(before);
+        await updateStream(tx, after);
+        await record(tx, caller, 'updated', after);
+        return describe(after);
+      },
+    );
+  };
 
   return {
     async create(caller, { delivery = pollDelivery, events_requested, description, inactivity_timeout }) {
@@ -154,7 +186,7 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
       };
       await db.transaction(async (tx) => {
         await lockExclusive(tx, 'signalsOfOrganization', [organizationId]);
-        await requireCapacity(tx, organizationId);
+        await requireCapacity(tx, caller);
         await insertStream(tx, stream);
         const since = new Date(clock.now() - bounds.keptSeconds * 1_000).toISOString();
         await fillQueue(tx, streamId, since, now);
@@ -203,25 +235,28 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     status: async (caller, streamId) => describeStatus(await require(caller, streamId)),
 
     setStatus: (caller, { stream_id, status, reason }) =>
-      db.transaction(async (tx) => {
-        const before = await lockOwn(tx, caller, stream_id);
-        const { streamId } = before;
+      changeStream(
+        caller,
+        stream_id,
         // To stop a stream is always possible.
-        if (status === 'enabled') await requirePush(caller, methodOf(before));
-        const after: StoredStream = {
-          ...before,
-          status,
-          statusReason: reason ?? null,
-          updatedAt: isoTime(clock),
-        };
-        if (after.status === before.status && after.statusReason === before.statusReason)
-          return describeStatus(before);
-        await updateStream(tx, after);
-        // A disabled stream keeps nothing for later (SSF §8.1.2).
-        if (status === 'disabled') await emptyQueue(tx, streamId);
-        await record(tx, caller, 'updated', after, { status });
-        return describeStatus(after);
-      }),
+        (stream) => (status === 'enabled' ? methodOf(stream) : pollMethod),
+        async (tx, before) => {
+          const { streamId } = before;
+          const after: StoredStream = {
+            ...before,
+            status,
+            statusReason: reason ?? null,
+            updatedAt: isoTime(clock),
+          };
+          if (after.status === before.status && after.statusReason === before.statusReason)
+            return describeStatus(before);
+          await updateStream(tx, after);
+          // A disabled stream keeps nothing for later (SSF §8.1.2).
+          if (status === 'disabled') await emptyQueue(tx, streamId);
+          await record(tx, caller, 'updated', after, { status });
+          return describeStatus(after);
+        },
+      ),
 
     async verify(caller, { stream_id, state }) {
       const stream = await require(caller, stream_id);
@@ -242,7 +277,7 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
 
     addSubject: (caller, { stream_id, subject }) =>
       db.transaction(async (tx) => {
-        const stream = await lockOwn(tx, caller, stream_id);
+        const stream = await lockChangeable(tx, caller, stream_id);
         const { isExcluded, count } = await findExclusion(tx, stream.streamId, subject as SubjectId);
         if (!isExcluded) return;
         await includeSubject(tx, stream.streamId, subject as SubjectId);
@@ -252,7 +287,7 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     async removeSubject(caller, { stream_id, subject }) {
       requireShortSubject(subject);
       await db.transaction(async (tx) => {
-        const stream = await lockOwn(tx, caller, stream_id);
+        const stream = await lockChangeable(tx, caller, stream_id);
         const { isExcluded, count } = await findExclusion(tx, stream.streamId, subject as SubjectId);
         if (isExcluded) return;
         const most = bounds.maxExcludedSubjects;

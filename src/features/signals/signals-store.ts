@@ -154,14 +154,30 @@ export async function postponeSignal(
   );
 }
 
-/** Entries that have waited too long, and those of streams that are gone. */
+/** Entries that have waited too long. */
 export const deleteOldDeliveries = (db: Queryable, before: string, limit: number): Promise<number> =>
   db.run(
     'signals.deleteOldDeliveries',
     sql`delete from signal_deliveries where (stream_id, signal_id) in (
-          select d.stream_id, d.signal_id from signal_deliveries d
-          where d.queued_at < ${before}
-             or not exists (select from signal_streams s where s.stream_id = d.stream_id)
+          select stream_id, signal_id from signal_deliveries where queued_at < ${before} order by queued_at limit ${limit})`,
+  );
+
+/**
+ * Entries of streams that are gone. A signal may be queued while its stream is deleted. Goes from queue to queue through the index, so
+ * its time depends on the number of queues and not on that of their entries.
+ */
+export const deleteOrphanDeliveries = (db: Queryable, limit: number): Promise<number> =>
+  db.run(
+    'signals.deleteOrphanDeliveries',
+    sql`with recursive queue as (
+          (select stream_id from signal_deliveries order by stream_id limit 1)
+          union all
+          select (select d.stream_id from signal_deliveries d where d.stream_id > queue.stream_id order by d.stream_id limit 1)
+          from queue where queue.stream_id is not null
+        )
+        delete from signal_deliveries where (stream_id, signal_id) in (
+          select d.stream_id, d.signal_id from queue join signal_deliveries d using (stream_id)
+          where not exists (select from signal_streams s where s.stream_id = queue.stream_id)
           limit ${limit})`,
   );
 
@@ -176,13 +192,15 @@ export const deleteOldSignals = (db: Queryable, before: string, limit: number): 
           order by n.occurred_at limit ${limit})`,
   );
 
-/** For how many seconds the oldest signal has waited; see the metric. */
+/** For how many seconds the oldest signal has waited; see the metric. The first entry of a queue is its oldest: the ids sort by time. */
 export async function findOldestWaiting(db: Queryable, now: string, polledSince: string): Promise<number> {
   const { seconds } = await db.one<{ seconds: number }>(
     'signals.oldestWaiting',
     sql`select coalesce(greatest(0, extract(epoch from ${now}::timestamptz - min(d.queued_at))), 0)::float8 as seconds
-        from signal_deliveries d join signal_streams s using (stream_id)
+        from signal_streams s
           join organizations o on o.organization_id = s.organization_id join agents a on a.agent_id = s.agent_id
+          cross join lateral (select queued_at from signal_deliveries
+                              where stream_id = s.stream_id order by signal_id limit 1) as d
         where s.status = 'enabled' and o.status = 'active' and a.status = 'active'
           and case s.method when 'push' then s.push_failures = 0 else s.last_polled_at > ${polledSince} end`,
   );

@@ -56,13 +56,16 @@ export async function insertStream(tx: Queryable, stream: StoredStream): Promise
   );
 }
 
-export async function countStreams(tx: Queryable, organizationId: string): Promise<number> {
-  const { total } = await tx.one<{ total: number }>(
+export const countStreams = (
+  tx: Queryable,
+  organizationId: string,
+  agentId: string,
+): Promise<{ ofAgent: number; ofOrganization: number }> =>
+  tx.one(
     'signals.countStreams',
-    sql`select count(*) as total from signal_streams where organization_id = ${organizationId}`,
+    sql`select count(*) filter (where agent_id = ${agentId}) as "ofAgent", count(*) as "ofOrganization"
+        from signal_streams where organization_id = ${organizationId}`,
   );
-  return total;
-}
 
 export const listStreams = (db: Queryable, owner: StreamOwner): Promise<StoredStream[]> =>
   db.many(
@@ -90,7 +93,7 @@ export const lockStream = (
     sql`select ${columns} from signal_streams where stream_id = ${streamId} and ${ownedBy(owner)} for no key update`,
   );
 
-/** A changed stream is tried at once. */
+/** A changed stream is tried at once. The worker that sends to it loses its lease: it has the old address and header. */
 export async function updateStream(tx: Queryable, stream: StoredStream): Promise<void> {
   await tx.run(
     'signals.updateStream',
@@ -99,7 +102,7 @@ export async function updateStream(tx: Queryable, stream: StoredStream): Promise
             authorization_header = ${stream.authorizationHeader}, events_requested = ${stream.eventsRequested}::text[],
             description = ${stream.description}, status = ${stream.status}, status_reason = ${stream.statusReason},
             inactivity_timeout = ${stream.inactivityTimeout}, last_polled_at = ${stream.updatedAt},
-            push_failures = 0, push_due_at = ${stream.updatedAt}, updated_at = ${stream.updatedAt}
+            push_failures = 0, push_due_at = ${stream.updatedAt}, push_lease = null, updated_at = ${stream.updatedAt}
         where stream_id = ${stream.streamId}`,
   );
 }

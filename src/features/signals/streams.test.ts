@@ -173,15 +173,28 @@ describe('POST /ssf/stream', () => {
       assert.equal(outcome(await ssf('POST', '/stream', sender.token, body)), '400 VALIDATION_ERROR');
     });
 
-  it('403 SIGNAL_STREAM_LIMIT_EXCEEDED above 50 streams of an organization; of many at once exactly 50 succeed', async () => {
-    const { token } = await tenant();
+  it('403 SIGNAL_STREAM_LIMIT_EXCEEDED above 50 streams of an agent; of many at once exactly 50 succeed', async () => {
+    const { token } = await agentIn(home, ['tokens:read']);
     const answers = await Promise.all(Array.from({ length: 60 }, () => create(token)));
     const refused = answers.filter(({ status }) => status !== 201);
     assert.deepEqual(new Set(refused.map(outcome)), new Set(['403 SIGNAL_STREAM_LIMIT_EXCEEDED']));
     assert.equal(refused.length, 10);
+    assert.equal(refused[0]?.json.details.limit, 50);
     const [first] = answers.filter(({ status }) => status === 201);
     assert.equal((await ssf('DELETE', `/stream?stream_id=${first?.json.stream_id}`, token)).status, 204);
     assert.equal((await create(token)).status, 201);
+  });
+
+  it('403 SIGNAL_STREAM_LIMIT_EXCEEDED above 100 streams of an organization, whose agents have 50 each', async () => {
+    const { organizationId, token } = await tenant();
+    for (const { token: member } of [
+      await agentIn(organizationId, ['tokens:read']),
+      await agentIn(organizationId, ['tokens:read']),
+    ])
+      for (let count = 0; count < 50; count += 1) await created(member);
+    const answer = await create(token);
+    assert.equal(outcome(answer), '403 SIGNAL_STREAM_LIMIT_EXCEEDED');
+    assert.equal(answer.json.details.limit, 100);
   });
 });
 
@@ -208,6 +221,18 @@ describe('GET, PATCH, PUT and DELETE /ssf/stream', () => {
       (await events(stream_id)).map(({ action }) => action),
       ['signal_stream.created', 'signal_stream.updated', 'signal_stream.updated'],
     );
+  });
+
+  it('200: changes of a push stream where there is one connection: no change waits for a second one', async () => {
+    const node = createSignalClient(await startApp({ DATABASE_POOL_SIZE: '1' }, t));
+    const push = pushTo('https://receiver.example/');
+    const { stream_id } = await created(sender.token, push);
+    for (const answer of await Promise.all([
+      node.ssf('PATCH', '/stream', sender.token, { stream_id, description: 'new' }),
+      node.ssf('PUT', '/stream', sender.token, { stream_id, ...push }),
+      node.ssf('POST', '/status', sender.token, { stream_id, status: 'enabled', reason: 'again' }),
+    ]))
+      assert.equal(answer.status, 200, answer.text);
   });
 
   it('200: a changed stream gets the events that it asks for from then on', async () => {
