@@ -112,10 +112,10 @@ it('waits while another server takes the same port', { skip: onlyLinux }, async 
   await started;
 });
 
-it('close resets no client that has sent its request, while clients come back at once', async () => {
+it('close resets hardly a client that has sent its request, while 300 clients come back at once', async () => {
   const { http, port } = await listening();
   let answered = 0;
-  const outcomes = new Set<string>();
+  const ends: string[] = [];
   const comeBack = async (): Promise<void> => {
     const socket = connect(port, loopback);
     const ended = new Promise<string>((resolve) => {
@@ -131,9 +131,8 @@ it('close resets no client that has sent its request, while clients come back at
       socket.once('close', () => resolve('closed'));
     });
     const outcome = await ended;
-    outcomes.add(outcome);
     socket.destroy();
-    if (outcome !== 'answered') return;
+    if (outcome !== 'answered') return void ends.push(outcome);
     answered += 1;
     return comeBack();
   };
@@ -141,7 +140,9 @@ it('close resets no client that has sent its request, while clients come back at
   while (answered < 1_000) await turnOfEventLoop();
   await http.close();
   await Promise.all(clients);
-  assert.deepEqual([...outcomes].sort(), ['ECONNREFUSED', 'answered']);
+  const others = ends.filter((outcome) => outcome !== 'ECONNREFUSED');
+  // The kernel may complete a handshake after the last accept, on a busy machine. Without the wait for the queues hundreds are reset.
+  assert.ok(others.length <= 3, others.join(', '));
 });
 
 it('a request whose client has reset the connection is no error', async () => {
