@@ -29,7 +29,7 @@ pub struct VerifiedToken {
     /// The person or the agent on whose behalf it acts. The agent itself unless the token is delegated.
     pub subject: Subject,
     /// The agents that act (`act`): the one that acts now first, the subject's own delegatee last. The agent alone
-    /// unless the token is delegated.
+    /// unless the token is delegated. Actors that another issuer named have an `iss`, and are only in `claims`.
     pub actors: Vec<String>,
     /// The delegation: `chain_id`.
     pub chain_id: Option<String>,
@@ -95,10 +95,15 @@ fn read_actors(
     let mut actors = Vec::new();
     let mut next = claims.get("act");
     while let Some(act) = next {
+        let is_asserted = act.get("iss").is_some();
+        if is_asserted && !actors.is_empty() {
+            check_asserted(act)?;
+            break;
+        }
         let Some(actor) = act
             .get("sub")
             .and_then(Value::as_str)
-            .filter(|sub| is_id(sub))
+            .filter(|sub| !is_asserted && is_id(sub))
             // Tokens of agents do not say that the actor is one.
             .filter(|_| act.get("sub_profile").is_none_or(|it| it == "ai_agent"))
         else {
@@ -127,6 +132,28 @@ fn read_actors(
         }
         _ => Ok(actors),
     }
+}
+
+/// The actors of another issuer, which an identity assertion named. Earlier actors are so, too.
+fn check_asserted(outermost: &Value) -> Result<(), Error> {
+    let mut next = Some(outermost);
+    let mut count = 0;
+    while let Some(act) = next {
+        let is_text = |name| matches!(act.get(name), Some(Value::String(text)) if !text.is_empty());
+        if !is_text("iss") || !is_text("sub") {
+            return Err(untrusted(
+                "act of another issuer must name an actor in iss and sub",
+            ));
+        }
+        if count == MAX_ACTORS {
+            return Err(untrusted(&format!(
+                "act names more than {MAX_ACTORS} actors of other issuers"
+            )));
+        }
+        count += 1;
+        next = act.get("act");
+    }
+    Ok(())
 }
 
 fn read_scopes(claims: &Map<String, Value>) -> Result<Vec<String>, Error> {

@@ -120,6 +120,14 @@ def test_an_ending_ends_the_tokens_issued_up_to_its_time(subject: dict[str, str]
         assert (state.find_ending(delegated()) is not None) == is_ended, at
 
 
+def test_an_ending_is_not_of_an_actor_that_another_issuer_named() -> None:
+    asserted = {"iss": "https://as.example", "sub": MIDDLE}
+    token = a_token(act={"sub": AGENT, "act": asserted}, chain_id=CHAIN)
+    state = a_state()
+    state.apply(security_event("session-revoked", person_or_agent(MIDDLE), ISSUED_AT))
+    assert state.find_ending(token) is None
+
+
 @pytest.mark.parametrize(
     "subject",
     [person_or_agent(AGENT), person_or_agent(PERSON), opaque(ORGANIZATION)],

@@ -278,6 +278,9 @@ describe('a token is refused', () => {
     const { verifier } = start(t, transmitter);
     await verifier.ready();
     await verifier.verify(await issueToken());
+    // Another issuer's actor, whose subject looks like that agent.
+    const asserted = { iss: 'https://as.example', sub: ids.other };
+    await verifier.verify(await issueToken({ ...delegated, act: { sub: ids.agent, act: asserted } }));
   });
 
   it('200: a delegated token, when an agent that acts loses scopes of its own', async (t) => {

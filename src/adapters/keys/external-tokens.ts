@@ -4,18 +4,22 @@ import { compactVerify } from 'jose';
 import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { readJson } from '../../kernel/http/input/body.ts';
-import type {
-  ExternalTokenKind,
-  ExternalTokenRefusal,
-  ExternalTokens,
-  UnverifiedToken,
-  VerifiedToken,
+import {
+  countActors,
+  type ExternalTokenKind,
+  type ExternalTokenRefusal,
+  type ExternalTokens,
+  maxActors,
+  type UnverifiedToken,
+  type VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
 import { isAllowedAlgorithm } from './external-keys.ts';
 import type { KeySets } from './key-sets.ts';
 
 const maxLength = 16 * 1024;
+/** As long as a form can be. In a token that is too long, actors are counted up to here. */
+const maxCountedLength = 32 * 1024;
 /** For `nbf` and `iat`; `exp` has no tolerance. */
 const clockSkewMs = 60_000;
 /** Logout tokens and security events are signed with the same keys, but are not access tokens. */
@@ -26,8 +30,6 @@ const allowedTypes: Readonly<
   svid: { names: new Set(['jwt', 'jose']), required: false },
   'id-jag': { names: new Set(['oauth-id-jag+jwt']), required: true },
 };
-/** Nested actors (RFC 8693 §4.1). A token with more is refused, because a part of its history would say something else. */
-const maxActors = 10;
 /** The end of the year 9999, the last one in ISO 8601 times of four digits. */
 const lastSecond = 253_402_300_799;
 
@@ -38,8 +40,9 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
     isIdJag: (token) => isOfType(readPart(token.split('.')[0])?.typ, 'id-jag'),
 
     read(token, kind = 'token') {
-      if (token.length > maxLength) return refused('too_large');
-      const parts = token.split('.');
+      const parts = token.length > maxCountedLength ? [] : token.split('.');
+      if (token.length > maxLength)
+        return refused(countActors(readDeep(parts[1])) > maxActors ? 'too_many_actors' : 'too_large');
       const header = parts.length === 3 ? readPart(parts[0]) : undefined;
       if (!header) return refused('malformed');
       const { alg, kid, typ, crit } = header;
@@ -48,7 +51,7 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
       if (!isOfType(typ, kind)) return refused('type_not_allowed');
       if (kid !== undefined && typeof kid !== 'string') return refused('malformed');
       const claims = readPart(parts[1]);
-      if (actorsIn(claims ?? readDeep(parts[1])) > maxActors) return refused('too_many_actors');
+      if (countActors(claims ?? readDeep(parts[1])) > maxActors) return refused('too_many_actors');
       // jose decodes the signature and ignores invalid characters, so they are checked here.
       if (!claims || !areValidClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
       const { iss = '' } = claims;
@@ -98,13 +101,6 @@ function readDeep(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
-}
-
-function actorsIn(claims: unknown): number {
-  let count = -1;
-  for (let level = claims; typeof level === 'object' && level !== null; count += 1)
-    level = (level as { act?: unknown }).act;
-  return count;
 }
 
 const isTime = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= lastSecond;

@@ -46,7 +46,7 @@ export interface ClientAccess {
   matchesRedirectUri(client: Client, redirectUri: string): boolean;
   /** By the organization's policy. `approval`: an administrator must activate the agent first. Registered agents are always admitted. */
   admission(db: Queryable, organizationId: string, client: Client): Promise<Admission>;
-  /** Whether the policy still admits a client that has an agent already. */
+  /** Whether the policy still admits a client that has an agent already. False for an address that no client can have. */
   admits(db: Queryable, organizationId: string, clientUri: string): Promise<boolean>;
   /**
    * The agent of the client in the organization: found, or created by the policy. Stores the document's redirect URIs and keys for the
@@ -143,6 +143,7 @@ export function createClientService(deps: ClientDeps): ClientAccess {
     },
 
     admits: async (db, organizationId, clientUri) =>
+      addressProblem(clientUri) === undefined &&
       admissionOf(await findClientPolicy(db, organizationId), hostOf(clientUri)) !== 'refused',
 
     async agentOf(tx, actor, organizationId, client) {

@@ -269,6 +269,28 @@ describe('token exchange for an identity assertion', () => {
     );
   });
 
+  it('200 with the actors of the assertion below ours; 400 invalid_request with more than ten together', async () => {
+    const nested = (levels: number): object => ({
+      ...{ iss: 'https://as.example', sub: `actor-${levels}` },
+      ...(levels > 1 && { act: nested(levels - 1) }),
+    });
+    const withActors = async (levels: number) => {
+      const { json } = await scenario.present(await scenario.sign({ act: nested(levels) }));
+      return json.access_token as string;
+    };
+    const { status, json, text } = await ask(await withActors(9));
+    assert.equal(status, 200, text);
+    assert.deepEqual(decodeJwt(json.access_token).act, {
+      ...{ sub: client.agentId, sub_profile: 'ai_agent' },
+      act: nested(9),
+    });
+    await refused(
+      'invalid_request',
+      /more than ten actors are nested in subject_token/,
+      await withActors(10),
+    );
+  });
+
   it('400 invalid_scope beyond the subject token', async () => {
     await refused('invalid_scope', /subject_token has/, await person(), { scope: 'orders:read admin' });
   });

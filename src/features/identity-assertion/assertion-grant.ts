@@ -17,6 +17,7 @@ import {
 import type { Agent } from '../agents/schema.ts';
 import type { Person } from '../people/schema.ts';
 import type { GrantRequest, UnbatchedGrant } from '../tokens/grant.ts';
+import { loggedActors } from './asserted-actor.ts';
 import type { AssertedIdentity } from './claims.ts';
 import type { IdentityAssertionDeps } from './feature.ts';
 import { grantedScopes } from './granted-scopes.ts';
@@ -136,7 +137,7 @@ export function createAssertionGrant(deps: IdentityAssertionDeps): UnbatchedGran
       const { client, form, origin } = request;
       const agent = (await lockAgents(tx, [client.agentId])).get(client.agentId);
       const verified = await verify(tx, request, agent);
-      const { identity, target } = verified;
+      const { identity, actor: assertedActor, target } = verified;
       const person = await findPerson(tx, verified);
       if (!person) return refuseAssertion('the person was removed', identity);
       const { personId } = person;
@@ -174,11 +175,13 @@ export function createAssertionGrant(deps: IdentityAssertionDeps): UnbatchedGran
           actorIds: [client.agentId],
           chainIds: [link.chainId],
         },
+        ...(assertedActor && { assertedActor }),
         ...(agent?.clientUri && { clientUri: agent.clientUri }),
         ...(authorizationDetails && { authorizationDetails }),
         metadata: {
           ...client.auditMetadata,
           ...recordedOf(identity),
+          ...(assertedActor && { assertedActors: loggedActors(assertedActor) }),
           grantType,
           chainId: link.chainId,
           subjectId: personId,

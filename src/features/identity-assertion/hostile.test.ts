@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, exportJWK, SignJWT } from 'jose';
 import { makeKey, startIssuer } from '../../../test/support/peers/issuers.ts';
 import { redirectUri } from '../../../test/support/scenarios/authorization.ts';
+import { createProver } from '../../../test/support/scenarios/dpop.ts';
 import { createAssertionScenario } from '../../../test/support/scenarios/identity-assertions.ts';
 import { limits } from '../../contract/limits.ts';
 
@@ -158,6 +159,19 @@ describe('mutations of an identity assertion', () => {
     });
   }
 
+  it('200 and 400 with long texts of characters that take two units: the log has their beginning', async () => {
+    const long = `${'a'.repeat(255)}\u{1f600}`;
+    assert.equal((await present(await sign({ jti: long }))).status, 200);
+    const { metadata } = await refused('invalid_grant', await sign({ jti: long, client_id: 'x' }));
+    assert.equal(metadata.assertionId, `${'a'.repeat(255)}\ufffd`);
+    await refused('invalid_grant', await sign({ iss: `https://${long}`, sub: long }));
+    await refused('invalid_grant', await sign({ sub: `${'a'.repeat(254)}\u{1f600}`, client_id: 'x' }));
+    await refused('invalid_scope', await sign({ scope: long }), {
+      scope: long,
+      resource: scenario.resource.identifier,
+    });
+  });
+
   it('400 invalid_request with more than ten nested actors, however many', async () => {
     for (const levels of [11, 40, 200])
       assert.equal(
@@ -226,6 +240,19 @@ describe('a refused assertion for a person who is not known', () => {
     await refusedFor('invalid_client', {}, {}, wrong);
   });
 
+  it('400 invalid_dpop_proof for a proof that was used before: no person', async () => {
+    const prover = await createProver(t);
+    const dpop = await prover.proof({ claims: { htu: `${ownIssuer}/api/v1/token` } });
+    const first = await present(await sign(), {}, client, { dpop });
+    assert.equal(first.status, 200, first.text);
+    const subject = `person-${randomUUID()}`;
+    const { reason } = await refused('invalid_dpop_proof', await sign({ sub: subject }), {}, client, {
+      dpop,
+    });
+    assert.equal(reason, 'the proof was used before');
+    assert.deepEqual(await peopleOf(subject), []);
+  });
+
   it('400 invalid_grant with the reason in the log while the organization has as many people as it may have', async () => {
     await t.sql(
       `insert into people (person_id, organization_id, issuer, subject, name, role, created_at, updated_at)
@@ -278,6 +305,28 @@ describe('who presents an identity assertion', () => {
       {},
       { credentials: { client_id: open.clientId, client_secret: 'x' } },
     );
+  });
+
+  it('400 invalid_grant or 401 invalid_client for a client_id that is no address, whatever the assertion says', async () => {
+    for (const clientId of ['https://[', 'https://', 'https://%', 'https://app.example:99999/client.json']) {
+      const assertion = await sign({ client_id: clientId });
+      await refused('invalid_grant', assertion, {}, { credentials: { client_id: clientId } });
+    }
+    for (const iss of ['https://[', 'https://app.example/\0', 'https://app.example/\ud800']) {
+      const claims = {
+        iss,
+        sub: iss,
+        aud: ownIssuer,
+        jti: randomUUID(),
+        iat: seconds(),
+        exp: seconds() + 60,
+      };
+      const credentials = {
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: `${encode({ alg: 'EdDSA', kid: 'one' })}.${encode(claims)}.AAAA`,
+      };
+      await refused('invalid_client', await sign(), {}, { credentials });
+    }
   });
 
   it('200 for a document client with keys, by its assertion; its keys are read again', async () => {

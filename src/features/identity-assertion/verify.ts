@@ -11,12 +11,14 @@ import { type ExternalTokens, isRefused, type UnverifiedToken } from '../../kern
 import { loggedSubject } from '../../kernel/ports/openid-provider.ts';
 import type { Connection } from '../connections/schema.ts';
 import type { LendingTarget } from '../resources/lending-store.ts';
-import type { GrantRequest } from '../tokens/grant.ts';
+import type { AssertedActor, GrantRequest } from '../tokens/grant.ts';
+import { readAssertedActor } from './asserted-actor.ts';
 import { type AssertedIdentity, readIdentity, readResource } from './claims.ts';
 import type { IdentityAssertionDeps } from './feature.ts';
 
 export interface VerifiedAssertion {
   readonly identity: AssertedIdentity;
+  readonly actor: AssertedActor | undefined;
   readonly target: LendingTarget;
   /** The first whose conditions hold. */
   readonly connection: Connection;
@@ -37,9 +39,9 @@ export const refuseAssertion = (reason: string, identity?: AssertedIdentity, mor
 export const recordedOf = (identity: AssertedIdentity | undefined): Record<string, unknown> =>
   identity
     ? {
-        issuer: identity.issuer.slice(0, maxRecordedLength),
+        issuer: identity.issuer.slice(0, maxRecordedLength).toWellFormed(),
         subject: loggedSubject(identity.subjects[0]),
-        assertionId: identity.assertionId.slice(0, maxRecordedLength),
+        assertionId: identity.assertionId.slice(0, maxRecordedLength).toWellFormed(),
       }
     : {};
 
@@ -92,6 +94,9 @@ export function createAssertionVerifier(deps: IdentityAssertionDeps): AssertionV
     const token = read(form.assertion ?? '');
     const identity = readIdentity(token, issuer);
     if ('problem' in identity) return refuseAssertion(identity.problem);
+    const actor = readAssertedActor(token);
+    if (actor && 'problem' in actor)
+      throw new TokenError('invalid_request', actor.problem, actor.problem, recordedOf(identity));
     const target =
       (await findTarget(db, identity.resource, organizationId)) ??
       failToken('invalid_target', unknownResource);
@@ -103,7 +108,7 @@ export function createAssertionVerifier(deps: IdentityAssertionDeps): AssertionV
     const failed = accepting.map(({ conditions }) => failedChecks(personChecks(conditions, token.claims)));
     const connection = accepting[failed.findIndex((checks) => checks.length === 0)];
     return connection
-      ? { identity, target, connection }
+      ? { identity, actor, target, connection }
       : refuseAssertion('conditions not met', identity, { failed: failed[0]?.map(({ name }) => name) });
   };
 

@@ -1,8 +1,10 @@
 /** The claims of our access tokens, as draft-token.ts writes them. */
 import type { Delegation } from '../../kernel/caller.ts';
 import { isUuid } from '../../kernel/ids.ts';
+import { countActors, maxActors } from '../../kernel/ports/external-tokens.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
 import type { ScopeEpochs } from '../resources/audience-scopes.ts';
+import type { AssertedActor } from './grant.ts';
 import type { AgentStatus } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
@@ -56,20 +58,30 @@ const isConfirmation = (cnf: unknown): boolean =>
 const isOwn = (claims: AccessTokenClaims): boolean =>
   claims.sub === claims.client_id && !('act' in claims) && !('chain_id' in claims);
 
-/** Undefined for a token of the agent's own, and for claims of any other shape. */
+/** Actors of other issuers below ours: each names its issuer, so that none is taken for an agent of ours. */
+function isAssertedActor(outermost: unknown): outermost is AssertedActor {
+  for (let act = outermost; act !== undefined; act = (act as { act?: unknown }).act) {
+    if (typeof act !== 'object' || act === null) return false;
+    const { iss, sub } = act as { iss?: unknown; sub?: unknown };
+    if (typeof iss !== 'string' || typeof sub !== 'string') return false;
+  }
+  return countActors({ act: outermost }) <= maxActors;
+}
+
+/** Our agents only. Undefined for a token of the agent's own, and for claims of any other shape. */
 export function readDelegation(claims: AccessTokenClaims): Delegation | undefined {
   const { sub: subjectId, sub_profile, client_id, chain_id, chain_path } = claims;
   const chainIds = Array.isArray(chain_path) ? chain_path.map(String) : [];
   const actorIds: string[] = [];
   let { act } = claims;
-  while (typeof act === 'object' && act !== null && actorIds.length < chainIds.length) {
+  while (typeof act === 'object' && act !== null && !('iss' in act) && actorIds.length < chainIds.length) {
     const { sub, act: earlier } = act as { sub?: unknown; act?: unknown };
     actorIds.push(String(sub));
     act = earlier;
   }
   const isComplete =
     chainIds.length > 0 &&
-    act === undefined &&
+    (act === undefined || isAssertedActor(act)) &&
     actorIds.length === chainIds.length &&
     actorIds[0] === client_id &&
     chainIds.at(-1) === chain_id &&

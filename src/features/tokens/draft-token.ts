@@ -7,7 +7,7 @@ import { timeOfUuid } from '../../kernel/ids.ts';
 import { agentsEpoch } from './access-token-claims.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
 import type { TokenDeps } from './feature.ts';
-import type { AuthorizedToken, IssuedToken } from './grant.ts';
+import type { AssertedActor, AuthorizedToken, IssuedToken } from './grant.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */
@@ -111,6 +111,7 @@ export const tokenClaims = (
     audience,
     scope,
     delegation,
+    assertedActor,
     resource,
     trustPolicyId,
     clientUri,
@@ -126,7 +127,7 @@ export const tokenClaims = (
   scope,
   organization_id: client.organizationId,
   epoch: agentsEpoch(client, otherAgents) + (resource?.epoch ?? 0),
-  ...(delegation && delegationClaims(delegation)),
+  ...(delegation && delegationClaims(delegation, assertedActor)),
   ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
   ...(clientUri !== undefined && { client_uri: clientUri }),
   ...(authorizationDetails && { authorization_details: authorizationDetails }),
@@ -136,12 +137,18 @@ export const tokenClaims = (
 const tokensEndedAt = (agent: AgentStatus): number =>
   agent.tokensEndedAt === null ? 0 : Date.parse(agent.tokensEndedAt);
 
-/** RFC 8693 §4.1: the current actor is outermost, and earlier actors are nested in it. For a person, each says what it is. */
-function delegationClaims({ subjectType, actorIds, chainIds }: Delegation) {
+/**
+ * RFC 8693 §4.1: the current actor is outermost, and earlier actors are nested in it, those of another issuer below ours. For a person, each
+ * of ours says what it is.
+ */
+function delegationClaims(
+  { subjectType, actorIds, chainIds }: Delegation,
+  assertedActor: AssertedActor | undefined,
+) {
   const profile = subjectType && { sub_profile: 'ai_agent' };
   const act = actorIds.reduceRight<object | undefined>(
     (earlier, sub) => ({ sub, ...profile, ...(earlier && { act: earlier }) }),
-    undefined,
+    assertedActor,
   );
   return {
     ...(subjectType && { sub_profile: subjectType }),

@@ -29,6 +29,14 @@ export interface IssuedToken {
   readonly authorization_details?: AuthorizationDetails;
 }
 
+/** An actor that another issuer names (RFC 8693 §4.1). `iss` separates it from our agents; `act` is the actor before it. */
+export interface AssertedActor {
+  readonly iss: string;
+  readonly sub: string;
+  readonly sub_profile?: string;
+  readonly act?: AssertedActor;
+}
+
 /** The contents of a token that a grant allows. */
 export interface AuthorizedToken {
   /**
@@ -46,6 +54,8 @@ export interface AuthorizedToken {
   readonly notAfter?: number;
   /** Absent for a token of the agent's own. */
   readonly delegation?: Delegation;
+  /** Of a token by an identity assertion: who acted before our agents, nested below them. */
+  readonly assertedActor?: AssertedActor;
   /** Of a token for a person: the address of the metadata document by which the client came. */
   readonly clientUri?: string;
   /** What exactly was approved (RFC 9396). Such a token may have no scope. */

@@ -15,7 +15,7 @@ import {
   type VerifiedProof,
 } from '../../kernel/ports/possession.ts';
 import type { TokenDeps } from './feature.ts';
-import { insertProofs } from './store.ts';
+import { insertProofs, isProofUsed } from './store.ts';
 
 /** As Node gives it: several headers are joined by commas. */
 type ProofHeader = string | string[] | undefined;
@@ -23,6 +23,8 @@ type ProofHeader = string | string[] | undefined;
 export interface PossessionChecks extends Pick<Possession, 'algorithms' | 'nonce'> {
   /** For a token endpoint: undefined without a header, TokenError for a proof that is not valid. Uses nothing up. */
   prove(header: ProofHeader, url: string): Promise<VerifiedProof | undefined>;
+  /** Before work of a token endpoint that `useProofs` comes too late for. */
+  isUsed(proof: VerifiedProof): Promise<boolean>;
   /** Within the transaction that issues; in the order of the proofs: false for one that was used before. */
   useProofs(tx: Queryable, proofs: readonly VerifiedProof[]): Promise<boolean[]>;
   /** For a protected resource: the proof beside an access token. Uses nothing up. */
@@ -77,6 +79,7 @@ export function createPossessionChecks({
   return {
     algorithms: possession.algorithms,
     nonce: possession.nonce,
+    isUsed: ({ proofId }) => isProofUsed(db, proofId),
     useProofs,
     checkProof,
     useProof,

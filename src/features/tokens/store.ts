@@ -304,6 +304,14 @@ export async function insertProofs(
   return proofIds.map((proofId) => first.delete(proofId));
 }
 
+export async function isProofUsed(db: Queryable, proofId: string): Promise<boolean> {
+  const row = await db.maybe(
+    'tokens.isProofUsed',
+    prepared(sql`select 1 from used_proofs where proof_id = decode(${proofId}, 'hex')`),
+  );
+  return row !== undefined;
+}
+
 /** What tokens and clients depend on. The digest of the hash shows a rotation; the hash itself stays in the table. */
 export interface CredentialState {
   readonly revoked: boolean;

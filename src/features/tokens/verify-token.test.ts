@@ -42,6 +42,13 @@ const delegated = (changes: object = {}) =>
     chain_path: [firstChain, lastChain],
     ...changes,
   });
+const nested = (first: string, second: string, act: object) => ({ sub: first, act: { sub: second, act } });
+/** Of another issuer; the subject looks like one of ours. */
+const asserted = (levels: number): object => ({
+  iss: 'https://as.example',
+  sub: middleId,
+  ...(levels > 1 && { act: asserted(levels - 1) }),
+});
 const cachedAgent = (changes: Partial<CachedAgent> = {}): CachedAgent => ({
   agentStatus: 'active',
   allowedScopes: ['agents:read'],
@@ -152,6 +159,21 @@ describe('the claims of an access token', () => {
     'a nested actor that is null': { act: { sub: agentId, act: null } },
     'a text below the last actor': { act: { sub: agentId, act: { sub: middleId, act: 'x' } } },
     'another agent as the actor': { act: { sub: middleId, act: { sub: agentId } } },
+    'an actor of another issuer as the actor': {
+      act: { iss: 'https://as.example', sub: agentId, act: { sub: middleId } },
+    },
+    'an actor of another issuer between ours': {
+      act: { sub: agentId, act: { iss: 'https://as.example', sub: middleId } },
+    },
+    'an actor of ours below one of another issuer': {
+      act: nested(agentId, middleId, { iss: 'https://as.example', sub: 'x', act: { sub: middleId } }),
+    },
+    'an actor of another issuer that is no text': { act: nested(agentId, middleId, { iss: 'x', sub: 7 }) },
+    'an issuer that is no text': { act: nested(agentId, middleId, { iss: null, sub: 'x' }) },
+    'null below an actor of another issuer': {
+      act: nested(agentId, middleId, { iss: 'https://as.example', sub: 'x', act: null }),
+    },
+    'eleven actors of another issuer': { act: nested(agentId, middleId, asserted(11)) },
     'another chain at the end': { chain_id: firstChain },
     'an actor that is no UUID': { act: { sub: agentId, act: { sub: 'x' } } },
     'a link that is no UUID': { chain_path: ['x', lastChain] },
@@ -165,6 +187,12 @@ describe('the claims of an access token', () => {
   it('have the chain from the actor to the subject', () => {
     const expected = { subjectId, actorIds: [agentId, middleId], chainIds: [firstChain, lastChain] };
     assert.deepEqual(readDelegation(delegated() as never), expected);
+    for (const levels of [1, 10])
+      assert.deepEqual(
+        readDelegation(delegated({ act: nested(agentId, middleId, asserted(levels)) }) as never),
+        expected,
+        `${levels} of another issuer below`,
+      );
     const direct = delegated({ act: { sub: agentId }, chain_id: lastChain, chain_path: [lastChain] });
     assert.deepEqual(readDelegation(direct as never), {
       subjectId,

@@ -51,6 +51,17 @@ export interface ExternalTokens {
 
 export const isRefused = (result: object): result is ExternalTokenRefusal => 'reason' in result;
 
+/** Nested `act` claims (RFC 8693 §4.1). A token with more is refused, because a part of its history would say something else. */
+export const maxActors = 10;
+
+/** How many `act` claims are nested in the claims of a token, whatever they are. */
+export function countActors(claims: unknown): number {
+  let count = -1;
+  for (let level = claims; typeof level === 'object' && level !== null; count += 1)
+    level = (level as { act?: unknown }).act;
+  return count;
+}
+
 /** The `aud` claim as a list; empty when it is missing or malformed. */
 export function audiencesOf({ aud }: Claims): readonly string[] {
   if (typeof aud === 'string') return [aud];

@@ -102,7 +102,17 @@ const ofPerson = {
   act: actOf([leaf], agentProfile),
 };
 
+const belowAgent = (act: unknown) => ({ ...ofPerson, act: { sub: leaf, ...agentProfile, act } });
+
 const manyActors = (count: number) => [leaf, ...Array.from({ length: count - 1 }, (_, at) => id(100 + at))];
+
+/** `act` below an agent, by an identity assertion. A subject that looks like an agent of ours is none. */
+const asserted = (count: number): object => ({
+  iss: 'https://login.example.org',
+  sub: count === 1 ? id(12) : `tool-${count}`,
+  sub_profile: 'ai_agent',
+  ...(count > 1 && { act: asserted(count - 1) }),
+});
 
 const verified: Verified = {
   agentId: subject,
@@ -192,6 +202,26 @@ export const accepted: readonly AcceptedCase[] = [
     { ...ofPerson, act: actOf([leaf, middle], agentProfile) },
     { ...verifiedOfPerson, actors: [leaf, middle] },
     anySubject,
+  ),
+  ...[1, 2, 10].map((count) =>
+    accept(
+      `a person, ${count} below by another issuer`,
+      belowAgent(asserted(count)),
+      verifiedOfPerson,
+      people,
+    ),
+  ),
+  accept(
+    'a person, passed on, an actor by another issuer below',
+    { ...ofPerson, act: { sub: leaf, ...agentProfile, act: { sub: middle, act: asserted(1) } } },
+    { ...verifiedOfPerson, actors: [leaf, middle] },
+    people,
+  ),
+  accept(
+    'the person is an actor of another issuer',
+    belowAgent({ iss: 'https://login.example.org', sub: person }),
+    verifiedOfPerson,
+    people,
   ),
   accept('details of an action', ofAction, { ...verifiedOfPerson, authorizationDetails: details }, people),
   accept('an empty list of details', { ...ofPerson, authorization_details: [] }, verifiedOfPerson, people),
@@ -285,6 +315,32 @@ const subjects: readonly RefusedCase[] = [
   }),
   refusedOfPerson('sub_profile is null', 'sub_profile must be person', { sub_profile: null }),
   refusedOfPerson('sub_profile is unknown', 'sub_profile must be person', { sub_profile: 'robot' }),
+];
+
+const assertedReason = 'act of another issuer must name an actor in iss and sub';
+
+const assertedActors: readonly RefusedCase[] = [
+  refusedOfPerson('the actor is of another issuer', 'act must name an agent in sub', {
+    act: { iss: issuer, sub: leaf, ...agentProfile },
+  }),
+  refuse(
+    'eleven actors by another issuer',
+    'act names more than 10 actors of other issuers',
+    belowAgent(asserted(11)),
+    anySubject,
+  ),
+  ...Object.entries({
+    'without sub': { iss: issuer },
+    'without text in sub': { iss: issuer, sub: 11 },
+    'with an empty sub': { iss: issuer, sub: '' },
+    'without text in iss': { iss: null, sub: middle },
+    'with an empty iss': { iss: '', sub: middle },
+    'above one of ours': { iss: issuer, sub: 'tool', act: { sub: middle } },
+    'above null': { iss: issuer, sub: 'tool', act: null },
+    'above text': { iss: issuer, sub: 'tool', act: 'tool' },
+  }).map(([what, act]) =>
+    refuse(`an actor by another issuer ${what}`, assertedReason, belowAgent(act), anySubject),
+  ),
 ];
 
 const refusedDetails = (name: string, authorization_details: unknown) =>
@@ -416,6 +472,7 @@ export const refused: readonly RefusedCase[] = [
   ...organizations,
   ...delegations,
   ...subjects,
+  ...assertedActors,
   ...actions,
   ...claims,
   ...signatures,
@@ -442,6 +499,15 @@ export const acceptedBySdks: readonly AcceptedCase[] = [
     { ...ofPerson, act: actOf(manyActors(10)) },
     { ...verifiedOfPerson, actors: manyActors(10) },
     people,
+  ),
+  accept(
+    'a person, delegated once, actors by another issuer do not count',
+    belowAgent(asserted(10)),
+    verifiedOfPerson,
+    {
+      ...people,
+      require: { maxDepth: 1 },
+    },
   ),
   accept('a person, delegated once, as it may be', ofPerson, verifiedOfPerson, {
     ...people,

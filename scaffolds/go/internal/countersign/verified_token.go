@@ -33,7 +33,7 @@ type VerifiedToken struct {
 	// Subject is the person or the agent on whose behalf it acts: the agent itself unless the token is delegated.
 	Subject Subject
 	// Actors are the agents that act (act): the one that acts now first, the subject's own delegatee last. The agent
-	// alone unless the token is delegated.
+	// alone unless the token is delegated. Actors that another issuer named have an iss, and are only in Claims.
 	Actors []string
 	// ChainID is the delegation: chain_id. Empty unless the token is delegated.
 	ChainID string
@@ -107,9 +107,16 @@ func readDelegation(claims map[string]any, verified *VerifiedToken) error {
 	holder := claims
 	for act, there := holder["act"]; there; act, there = holder["act"] {
 		actor, _ := act.(map[string]any)
+		_, isAsserted := actor["iss"]
+		if isAsserted && len(verified.Actors) > 0 {
+			if err := checkAsserted(actor); err != nil {
+				return err
+			}
+			break
+		}
 		sub, _ := actor["sub"].(string)
 		profile, there := actor["sub_profile"]
-		if !isID(sub) || there && profile != "ai_agent" {
+		if isAsserted || !isID(sub) || there && profile != "ai_agent" {
 			return errors.New("act must name an agent in sub")
 		}
 		if len(verified.Actors) == maxActors {
@@ -125,6 +132,25 @@ func readDelegation(claims map[string]any, verified *VerifiedToken) error {
 		return errors.New("sub is a person, but act names it as an agent")
 	}
 	return readID(claims, "chain_id", &verified.ChainID)
+}
+
+// checkAsserted reads the actors of another issuer, which an identity assertion named. Earlier actors are so, too.
+func checkAsserted(actor map[string]any) error {
+	for count := 1; ; count++ {
+		issuer, _ := actor["iss"].(string)
+		sub, _ := actor["sub"].(string)
+		if issuer == "" || sub == "" {
+			return errors.New("act of another issuer must name an actor in iss and sub")
+		}
+		if count > maxActors {
+			return fmt.Errorf("act names more than %d actors of other issuers", maxActors)
+		}
+		earlier, there := actor["act"]
+		if !there {
+			return nil
+		}
+		actor, _ = earlier.(map[string]any)
+	}
 }
 
 func readDetails(claims map[string]any, verified *VerifiedToken) error {

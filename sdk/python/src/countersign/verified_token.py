@@ -190,7 +190,11 @@ def _check_asserted(outermost: dict[str, Any]) -> None:
     count = 0
     while "act" in holder:
         act = holder["act"]
-        if not isinstance(act, dict) or not _is_text(act.get("iss")) or not _is_text(act.get("sub")):
+        if (
+            not isinstance(act, dict)
+            or not _is_text(act.get("iss"))
+            or not _is_text(act.get("sub"))
+        ):
             raise Refused("act of another issuer must name an actor in iss and sub")
         if count == MAX_ACTORS:
             raise Refused(f"act names more than {MAX_ACTORS} actors of other issuers")

@@ -54,7 +54,10 @@ const refusalEntry = (
     metadata: {
       reason: error.reason,
       ...error.details,
-      ...(audience !== undefined && { audience, scope: (form.scope ?? '').slice(0, maxRecordedScope) }),
+      ...(audience !== undefined && {
+        audience,
+        scope: (form.scope ?? '').slice(0, maxRecordedScope).toWellFormed(),
+      }),
     },
   },
 });

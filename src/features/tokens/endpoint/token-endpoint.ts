@@ -9,7 +9,7 @@ import type { DraftToken } from '../draft-token.ts';
 import { createLockClient } from '../eligibility.ts';
 import type { TokenDeps } from '../feature.ts';
 import type { Grant, IssuedToken, Mint } from '../grant.ts';
-import type { PossessionChecks } from '../possession.ts';
+import { type PossessionChecks, usedProof } from '../possession.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import { createAuthentication } from './authenticate.ts';
 import { type AuthenticatedRequest, applyQuota, authorize } from './authorize.ts';
@@ -44,7 +44,13 @@ export function createTokenEndpoint(
   const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue, recordUse } = deps;
   const { parse, malformed } = createRequestParser(grants, issuer);
   const address = `${issuer}/api/v1/token`;
-  const prove = ({ dpop }: ParsedRequest) => possession.prove(dpop, address);
+  const prove = async ({ dpop, grant }: ParsedRequest) => {
+    const proof = await possession.prove(dpop, address);
+    // `prepare` may write before the transaction that uses the proof up.
+    const isPrepared = grant.transaction === 'own' && grant.prepare !== undefined;
+    if (proof && isPrepared && (await possession.isUsed(proof))) throw usedProof();
+    return proof;
+  };
   const { authenticate, refuse, provePossession } = createAuthentication(deps, proofs, prove);
   const issueToExternal = createExternalIssue(deps, mint, prove, createLockClient(possession));
 

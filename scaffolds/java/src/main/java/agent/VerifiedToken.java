@@ -14,7 +14,8 @@ import java.util.regex.Pattern;
  * @param subject the person or the agent on whose behalf it acts: the agent itself unless the token
  *     is delegated
  * @param actors the agents that act (act): the one that acts now first, the subject's own delegatee
- *     last; the agent alone unless the token is delegated
+ *     last; the agent alone unless the token is delegated. Actors that another issuer named have an
+ *     iss, and are only in the claims
  * @param chainId the delegation: chain_id; null unless the token is delegated
  * @param scopes what the token allows
  * @param authorizationDetails what exactly a person approved; empty when the scopes alone say it
@@ -105,7 +106,12 @@ public record VerifiedToken(
     List<String> actors = new ArrayList<>();
     Map<?, ?> holder = claims;
     while (holder.containsKey("act")) {
+      if (!actors.isEmpty() && isAsserted(holder.get("act"))) {
+        checkAsserted(holder);
+        break;
+      }
       if (!(holder.get("act") instanceof Map<?, ?> act)
+          || isAsserted(act)
           || !isId(act.get("sub"))
           || act.containsKey("sub_profile") && !"ai_agent".equals(act.get("sub_profile"))) {
         throw new BadJWTException("act must name an agent in sub");
@@ -123,6 +129,30 @@ public record VerifiedToken(
       throw new BadJWTException("sub is a person, but act names it as an agent");
     }
     return List.copyOf(actors);
+  }
+
+  /** Of another issuer, which an identity assertion named. Earlier actors are so, too. */
+  private static boolean isAsserted(Object act) {
+    return act instanceof Map<?, ?> actor && actor.containsKey("iss");
+  }
+
+  private static void checkAsserted(Map<?, ?> lastAgent) throws BadJWTException {
+    Map<?, ?> holder = lastAgent;
+    for (int count = 0; holder.containsKey("act"); count++) {
+      if (!(holder.get("act") instanceof Map<?, ?> act)
+          || !isText(act.get("iss"))
+          || !isText(act.get("sub"))) {
+        throw new BadJWTException("act of another issuer must name an actor in iss and sub");
+      }
+      if (count == MAX_ACTORS) {
+        throw new BadJWTException("act names more than " + MAX_ACTORS + " actors of other issuers");
+      }
+      holder = act;
+    }
+  }
+
+  private static boolean isText(Object value) {
+    return value instanceof String text && !text.isEmpty();
   }
 
   private static List<String> readScopes(Map<String, Object> claims) throws BadJWTException {
