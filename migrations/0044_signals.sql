@@ -18,8 +18,6 @@ create table signal_streams (
   -- A poll stream that nobody polls for this long is deleted; null: never.
   inactivity_timeout integer,
   last_polled_at timestamptz not null,
-  -- Subject identifiers that the receiver does not want.
-  excluded_subjects jsonb not null default '[]',
   -- When a worker may send to a push stream next: after a pause, or after the lease of another worker.
   push_due_at timestamptz not null,
   push_lease uuid,
@@ -31,7 +29,15 @@ create table signal_streams (
 create index signal_streams_by_organization on signal_streams (organization_id, created_at, stream_id);
 create index signal_streams_push on signal_streams (push_due_at) where method = 'push' and status = 'enabled';
 
--- One row per organization that learns of it. The ids sort by time.
+-- Subjects that the receiver does not want.
+create table signal_exclusions (
+  stream_id uuid not null references signal_streams on delete cascade,
+  -- Of the subject identifier.
+  subject_hash bytea not null,
+  primary key (stream_id, subject_hash)
+);
+
+-- One row per organization that learns of it, written with the end. The ids sort by time.
 create table signals (
   signal_id uuid primary key,
   organization_id uuid not null references organizations,
@@ -40,8 +46,11 @@ create table signals (
   event_type text not null,
   subject jsonb not null,
   details jsonb not null,
-  occurred_at timestamptz not null
+  occurred_at timestamptz not null,
+  -- Whether it is in the queues of the streams.
+  distributed boolean not null default false
 );
+create index signals_undistributed on signals (organization_id, signal_id) where not distributed;
 create index signals_by_organization on signals (organization_id, occurred_at);
 create index signals_by_time on signals (occurred_at);
 

@@ -200,6 +200,7 @@ export function createIssuance(
     log,
     vault: events.vault,
     polls: events.signals.polls,
+    distribution: events.signals.distribution,
     pushEnabled: config.webhooksEnabled,
     requirePermission: registry.requirePermission,
   });

@@ -1292,7 +1292,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/ssf/verify`,
       payload: { stream_id },
     }),
-    answers: ofSignals('204'),
+    answers: ofOwnSignals(),
   },
   addSignalSubject: {
     request: ({ streamId: stream_id }) => ({

@@ -264,19 +264,21 @@ def test_changes_of_scopes_in_any_order_say_the_same() -> None:
 
 
 def test_beyond_the_bound_older_tokens_are_no_longer_covered() -> None:
-    state = a_state(max_entries=2)
+    """Endings and changes of scopes have one bound together."""
+    state = a_state(max_entries=100)
     state.mark_read()
-    for number in range(3):
-        event = security_event("session-revoked", opaque(an_id(number)), ISSUED_AT + number)
+    for number in range(50):
+        event = security_event("session-revoked", opaque(an_id(number)), ISSUED_AT + 2 * number)
         state.apply(event)
-    assert state.status().known == 2
-    assert not state.covers(a_token(jti=uuid7(ISSUED_AT + 2_000))), "the first is forgotten"
-    assert state.covers(a_token(jti=uuid7(ISSUED_AT + 2_001)))
-    for number in range(3):
-        state.apply(narrowed(an_id(number), "", ISSUED_AT + 10 + number))
-    assert state.status().known == 4
-    assert not state.covers(a_token(jti=uuid7(ISSUED_AT + 2_010)))
-    assert state.covers(a_token(jti=uuid7(ISSUED_AT + 2_011)))
+        state.apply(narrowed(an_id(number), "", ISSUED_AT + 2 * number + 1))
+    assert state.status().known == 100
+    assert state.covers(a_token(jti=uuid7(ISSUED_AT)))
+    for number, forgotten in ((50, ISSUED_AT), (51, ISSUED_AT + 1)):
+        event = security_event("session-revoked", opaque(an_id(number)), ISSUED_AT + 200)
+        state.apply(event)
+        assert state.status().known == 100
+        assert not state.covers(a_token(jti=uuid7(forgotten + 2_000))), "the oldest is forgotten"
+        assert state.covers(a_token(jti=uuid7(forgotten + 2_001)))
 
 
 def test_endings_leave_when_all_their_tokens_have_expired() -> None:
@@ -361,7 +363,7 @@ def test_an_error_of_the_program_does_not_reach_the_stream() -> None:
         ({"max_silence_seconds": 3601}, "max_silence_seconds"),
         ({"max_silence_seconds": float("nan")}, "max_silence_seconds"),
         ({"max_silence_seconds": float("inf")}, "max_silence_seconds"),
-        ({"max_entries": 0}, "max_entries"),
+        ({"max_entries": 99}, "max_entries must be from 100 "),
     ],
     ids=range(6),
 )

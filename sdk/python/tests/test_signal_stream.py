@@ -121,6 +121,31 @@ def test_an_answer_that_has_waited_here_is_not_the_present() -> None:
     assert driver.state.status().state == "current"
 
 
+def test_silence_counts_from_the_question_if_the_poll_does_not_wait() -> None:
+    driver = Driver().created()
+    driver.call()
+    driver.now = 9.0
+    driver.answer(sets())
+    assert driver.state.status().silent_seconds == 9
+
+
+@pytest.mark.parametrize(("seconds", "silent_seconds"), [(20.0, 0.0), (34.0, 9.0)])
+def test_silence_counts_from_25_seconds_after_the_question_at_the_latest(
+    seconds: float, silent_seconds: float
+) -> None:
+    driver = Driver().created()
+    driver.answer(sets())
+    assert polled(driver.call()) == (False, [])
+    driver.now = seconds
+    driver.answer(sets(ending(1)))
+    driver.call()
+    assert driver.state.status().silent_seconds == silent_seconds
+    driver.now += 60 - silent_seconds
+    assert driver.state.status().state == "current"
+    driver.now += 0.1
+    assert driver.state.status().state == "silent"
+
+
 def test_a_server_that_has_more_but_sends_nothing() -> None:
     driver = Driver().created()
     driver.answer(sets(more=True))

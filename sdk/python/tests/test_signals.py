@@ -3,9 +3,12 @@
 import asyncio
 import json
 import os
+import signal
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from typing import Annotated, Any
 
 import httpx
@@ -26,6 +29,7 @@ from support import (
 
 from countersign import AsyncClient, AsyncVerifier, Client, Signals, TokenError, Verifier
 from countersign.signal_state import EVENTS
+from countersign.token_cache import IssuedToken, TokenCache, TokenKey, TokenStore
 
 MADE = Issuer()
 TOKEN = MADE.token()
@@ -179,6 +183,19 @@ def test_signals_need_their_options() -> None:
             kind(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", revocation="signals")
 
 
+def test_the_client_is_of_the_same_issuer() -> None:
+    """The stream of another server, such as one for tests, has no end of these tokens."""
+    other = "https://test.id.example.com"
+    options: Any = {"subjects": "agents", "revocation": "signals"}
+    clients: tuple[tuple[Any, Any], ...] = (
+        (Verifier, Client(other, "api", "secret")),
+        (AsyncVerifier, AsyncClient(other, "api", "secret")),
+    )
+    for kind, client in clients:
+        with pytest.raises(ValueError, match=f"client.*{other}"):
+            kind(ISSUER, AUDIENCE, ORGANIZATION, signals=Signals(client, "accept"), **options)
+
+
 def test_a_verifier_without_signals_has_no_status() -> None:
     verifier = Verifier(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", revocation="none")
     assert verifier.start() is None
@@ -275,6 +292,33 @@ def test_a_deleted_stream_is_created_anew(server: SignalServer) -> None:
     assert server.deleted == ["stream-1", "stream-2"]
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_receiver_that_the_program_ended_starts_again(
+    server: SignalServer, kind: type[BaseException]
+) -> None:
+    """The next token starts it."""
+    before = receiving_threads()
+    answer = server.answer
+
+    def end(request: httpx.Request) -> httpx.Response | None:
+        if "/poll/" in request.url.path:
+            raise kind
+        return answer(request)
+
+    with server.verifier("refuse") as verifier:
+        verifier.start()
+        server.answer = end  # type: ignore[method-assign]
+        until(lambda: receiving_threads() <= before)
+        server.answer = answer  # type: ignore[method-assign]
+        server.add(ENDING)
+        until(lambda: status_of(verifier) == 401)
+        assert len(receiving_threads() - before) == 1
+    assert server.streams == server.deleted == ["stream-1"]
+    verifier.start(timeout=0.05)
+    assert receiving_threads() <= before, "it is closed"
+
+
 def test_closing_does_not_wait_for_a_server_that_is_away(server: SignalServer) -> None:
     verifier = server.verifier("refuse")
     server.is_away = True
@@ -288,20 +332,39 @@ def test_closing_does_not_wait_for_a_server_that_is_away(server: SignalServer) -
     assert server.streams == [], "nothing starts after the end"
 
 
+def test_a_forked_process_does_not_wait_for_a_token_that_its_parent_fetches() -> None:
+    cache, key = TokenCache(TokenStore()), TokenKey()
+    cache._flights[key] = Future()
+    cache.renew()
+    assert cache.get(key, lambda _: IssuedToken("token", 60.0, time.monotonic())) == "token"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_a_forked_process_has_a_stream_of_its_own(server: SignalServer) -> None:
     with server.verifier("refuse") as verifier:
         verifier.start()
         receiving, sending = os.pipe()
-        child = os.fork()
-        if child == 0:  # the copy of the server has one stream
-            verifier.start()
-            is_good = status_of(verifier) == 200 and server.streams == ["stream-1", "stream-2"]
-            verifier.close()
-            is_good = is_good and server.deleted == ["stream-2"]
-            os.write(sending, b"y" if is_good else b"n")
-            os._exit(0)
+        # As if the receiver, which has no thread in the child, held them at that moment.
+        tokens = verifier._signals._client._tokens  # type: ignore[union-attr]
+        with tokens._lock, verifier._keys._lock, server._lock:
+            child = os.fork()
+            if child == 0:  # the copy of the server has one stream
+                signal.alarm(int(2 * LIMIT_SECONDS))
+                server._lock = threading.Lock()
+                is_good = False
+                try:
+                    verifier.start(timeout=LIMIT_SECONDS)
+                    has_streams = server.streams == ["stream-1", "stream-2"]
+                    is_accepted = status_of(verifier) == 200
+                    verifier.close()
+                    is_good = has_streams and is_accepted and server.deleted == ["stream-2"]
+                except BaseException:
+                    traceback.print_exc()
+                finally:  # it must not go on as a second pytest
+                    os.write(sending, b"y" if is_good else b"n")
+                    os._exit(0)
+        os.close(sending)
         assert os.read(receiving, 1) == b"y"
         os.waitpid(child, 0)
         assert status_of(verifier) == 200

@@ -45,8 +45,8 @@ export interface Verifier {
 export interface SignalsVerifier extends Verifier {
   /** For a metric: alert when `state` is `silent`. */
   status(): SignalsStatus;
-  /** Resolves when all signals that wait were read. Until then `whenSilent` counts. */
-  ready(): Promise<void>;
+  /** Resolves with the status when all signals that wait were read, or when `close` is called before. Until then `whenSilent` counts. */
+  ready(): Promise<SignalsStatus>;
   /** Ends the poll and deletes the stream. */
   close(): Promise<void>;
 }

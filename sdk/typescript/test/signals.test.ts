@@ -1,7 +1,12 @@
 /** Revocation by signals: what ends a token, what the verifier does without signals, and how it keeps its poll open. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt, type JWTPayload } from 'jose';
+import { succeed } from '../../../test/support/child-process.ts';
 import { createVerifier, type SignalsOptions, type SignalsStatus, type VerifierOptions } from '../src/sdk.ts';
 import { eventTypes } from '../src/signals/event.ts';
 import {
@@ -372,6 +377,73 @@ describe('without signals', () => {
     assert.equal(verifier.status().state, 'silent');
   });
 
+  it('silence counts from the question of a poll that is answered at once', async (t) => {
+    const transmitter = createTransmitter();
+    const { verifier, time } = start(t, transmitter);
+    transmitter.answer = (url) => {
+      // The process is stopped, or a proxy is slow.
+      if (transmitter.polls.length === 0 && url.includes('/poll/')) time.elapsed += 9_000;
+      return undefined;
+    };
+    await verifier.ready();
+    assert.equal(verifier.status().silentSeconds, 9);
+  });
+
+  for (const [elapsedSeconds, silentSeconds] of [
+    [20, 0],
+    [34, 9],
+  ] as const)
+    it(`silence counts from the answer of a poll that waits, or from 25 s after its question (answer after ${elapsedSeconds} s)`, async (t) => {
+      const transmitter = createTransmitter();
+      const { verifier, time } = start(t, transmitter);
+      await until('a long poll', () => transmitter.polls.length === 2);
+      assert.equal(verifier.status().silentSeconds, 0);
+      time.elapsed += elapsedSeconds * 1_000;
+      await transmitter.send(ended(party(ids.other), now));
+      await until('the next poll', () => transmitter.polls.length === 3);
+      assert.equal(verifier.status().silentSeconds, silentSeconds);
+      time.elapsed += (60 - silentSeconds) * 1_000;
+      await verifier.verify(await issueToken());
+      time.elapsed += 1;
+      await assert.rejects(verifier.verify(await issueToken()), refusedWith(503, 'temporarily_unavailable'));
+    });
+
+  it('503 from introspection after its time limit, also with a fetch that ignores the signal, and for callers that join; then it asks again', async (t) => {
+    const never = new Promise<never>(() => {});
+    const hangingFetch = (reached: () => void) => {
+      reached();
+      return never;
+    };
+    const hangingBody = (reached: () => void) =>
+      new Response(new ReadableStream({ pull: () => hangingFetch(reached) }, { highWaterMark: 0 }));
+    for (const hanging of [hangingFetch, hangingBody]) {
+      const { transmitter, verifier } = silent(t, { whenSilent: 'introspect' });
+      const { answer } = transmitter;
+      const asked = Promise.withResolvers<void>();
+      transmitter.answer = (url) => {
+        if (!url.endsWith('/introspect')) return answer(url);
+        return hanging(asked.resolve);
+      };
+      const limit = new AbortController();
+      const { mock } = t.mock.method(AbortSignal, 'timeout', (milliseconds: number) =>
+        milliseconds === 5_000 ? limit.signal : new AbortController().signal,
+      );
+      const token = await issueToken();
+      const calls = Promise.allSettled([verifier.verify(token), verifier.verify(token)]);
+      await asked.promise;
+      limit.abort(new DOMException('timeout', 'TimeoutError'));
+      const limited = setTimeout(() => assert.fail('verify waits'), 5_000);
+      for (const call of await calls) {
+        assert.ok(call.status === 'rejected');
+        refusedWith(503, 'temporarily_unavailable')(call.reason);
+      }
+      clearTimeout(limited);
+      mock.restore();
+      transmitter.answer = answer;
+      await verifier.verify(token);
+    }
+  });
+
   it('an error of onStatus neither refuses a token nor ends the poll', async (t) => {
     const transmitter = createTransmitter();
     const onStatus = () => {
@@ -617,6 +689,19 @@ describe('the poll', () => {
     assert.deepEqual([transmitter.requests.length, verifier.status().known], [count, 0]);
   });
 
+  it('ready() resolves with the status: current, or as it is when close() comes first', async (t) => {
+    const { verifier } = start(t, createTransmitter());
+    assert.deepEqual(await verifier.ready(), verifier.status());
+    assert.equal(verifier.status().state, 'current');
+    const transmitter = createTransmitter();
+    transmitter.answer = () => new Response('down', { status: 502 });
+    const closed = start(t, transmitter).verifier;
+    const ready = closed.ready();
+    await closed.close();
+    for (const status of [ready, closed.ready()])
+      assert.equal((await Promise.race([status, sleep(1_000)]))?.state, 'silent');
+  });
+
   it('close while the stream is being made: it is deleted', async (t) => {
     const transmitter = createTransmitter();
     const made = Promise.withResolvers<void>();
@@ -635,6 +720,48 @@ describe('the poll', () => {
       ['POST', 'POST', 'DELETE'],
     );
     assert.equal(transmitter.streams.size, 0);
+  });
+});
+
+describe('a program of Node.js', () => {
+  /** A transmitter that fails at first, and whose polls take a while. */
+  async function startTransmitter(t: TestContext): Promise<string> {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      request.resume();
+      const isPoll = request.url?.includes('/poll/');
+      const answer = isPoll
+        ? { sets: {}, moreAvailable: false }
+        : { stream_id: 's', aud: ids.other, events_delivered: eventTypes };
+      response.writeHead(requests < 4 ? 502 : 200, { 'content-type': 'application/json' });
+      setTimeout(() => response.end(JSON.stringify(answer)), isPoll ? 200 : 0);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const run = async (t: TestContext, end: string) => {
+    const program = `
+      const { createVerifier } = await import(${JSON.stringify(new URL('../src/sdk.ts', import.meta.url).href)});
+      const verifier = createVerifier({
+        issuer: ${JSON.stringify(await startTransmitter(t))}, audience: 'https://orders.example.com',
+        acceptAnyOrganization: true, subjects: 'any', revocation: 'signals',
+        signals: { client: { fetch: (url, init) => fetch(url, init) }, whenSilent: 'refuse' },
+      });
+      ${end}
+      console.log(verifier.status().state);`;
+    return (await succeed(process.execPath, ['--input-type=module', '--eval', program])).trim();
+  };
+
+  it('goes on while it waits for ready() and does nothing else, and then ends although a poll is open', async (t) => {
+    assert.equal(await run(t, 'await verifier.ready();'), 'current');
+  });
+
+  it('ends if nothing waits for ready(), and after close()', async (t) => {
+    assert.equal(await run(t, ''), 'silent');
+    assert.equal(await run(t, 'void verifier.ready(); await verifier.close();'), 'silent');
   });
 });
 

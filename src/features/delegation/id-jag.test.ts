@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { calculateJwkThumbprint, createLocalJWKSet, decodeJwt, exportJWK, jwtVerify, SignJWT } from 'jose';
+import { keepOpen, startApp } from '../../../test/support/harness.ts';
 import type { TestClient } from '../../../test/support/scenarios/authorization.ts';
 import { createAssertionScenario } from '../../../test/support/scenarios/identity-assertions.ts';
 import { createTrustClient } from '../../../test/support/scenarios/trust.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { lockTree } from './store.ts';
 
 const scenario = await createAssertionScenario();
 const { t, issuer, operate, client } = scenario;
@@ -44,24 +48,20 @@ const proof = async ({ privateKey, publicKey }: Key) => ({
     .sign(privateKey),
 });
 
+const formFor = (subject_token: string) => ({
+  grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+  requested_token_type: idJag,
+  subject_token,
+  subject_token_type: tokenType('access_token'),
+  audience: partner.issuer as string,
+});
+
 const ask = (
   subject_token: string,
   more: Record<string, string> = {},
   { credentials }: Pick<TestClient, 'credentials'> = client,
   headers: Record<string, string> = {},
-) =>
-  t.askToken(
-    {
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      requested_token_type: idJag,
-      subject_token,
-      subject_token_type: tokenType('access_token'),
-      audience: partner.issuer,
-      ...credentials,
-      ...more,
-    },
-    headers,
-  );
+) => t.askToken({ ...formFor(subject_token), ...credentials, ...more }, headers);
 
 async function refused(error: string, reason: RegExp, ...request: Parameters<typeof ask>) {
   const before = (await scenario.refusals()).length;
@@ -240,12 +240,42 @@ describe('token exchange for an identity assertion', () => {
     );
   });
 
+  it('400 invalid_grant when the consent ends at the same moment: nothing is issued after that', async () => {
+    const token = await person();
+    const chainId = String(decodeJwt(token).chain_id);
+    const end = await keepOpen(t, async (tx) => {
+      await lockTree(tx, chainId, 'exclusive');
+      await tx.run(
+        'test.revoke',
+        sql`update delegations set revoked_at = ${new Date(t.clock.now())} where chain_id = ${chainId}`,
+      );
+    });
+    const asked = refused('invalid_grant', /has ended/, token);
+    await setTimeout(200);
+    await end();
+    await asked;
+  });
+
+  it('200 with one database connection: none waits for a second', async () => {
+    const node = await startApp({ BASE_URL: issuer, DATABASE_POOL_SIZE: '1' }, t);
+    const token = await person();
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => node.askToken({ ...formFor(token), ...client.credentials })),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+      String(answers[0]?.text),
+    );
+  });
+
   it('400 invalid_scope beyond the subject token', async () => {
     await refused('invalid_scope', /subject_token has/, await person(), { scope: 'orders:read admin' });
   });
 
   it('400 invalid_request for another type of subject token', async () => {
     const token = await person();
+    await refused('invalid_request', /subject_token is required/, '');
     await refused('invalid_request', /subject_token_type must be/, token, {
       subject_token_type: tokenType('jwt'),
     });

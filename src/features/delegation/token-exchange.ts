@@ -5,13 +5,13 @@
 
 import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
-import { failToken } from '../../kernel/fail.ts';
+import { failToken, TokenError } from '../../kernel/fail.ts';
 import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
 import type { Grant, GrantRequest } from '../tokens/grant.ts';
 import { agentsOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps } from './feature.ts';
-import { createIssueIdJag, idJagType } from './id-jag.ts';
+import { createIdJags, idJagType } from './id-jag.ts';
 import { createRedeem } from './redeem.ts';
 import { findChain } from './store.ts';
 
@@ -27,7 +27,7 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
   const { db, issuer, count } = deps;
   const tokens = createDelegationTokens(deps);
   const redeem = createRedeem(deps);
-  const issueIdJag = createIssueIdJag(deps);
+  const idJags = createIdJags(deps);
 
   return {
     grantType: tokenExchange,
@@ -48,8 +48,21 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
     issuedTokenType: accessToken,
     transaction: 'own',
 
-    async agentsToLock({ subject_token, requested_token_type }) {
-      if (requested_token_type === idJagType) return [];
+    async prepare(request) {
+      if (request.form.requested_token_type !== idJagType) return undefined;
+      try {
+        readSubjectToken(request.form);
+        await idJags.verifySubject(request);
+        return undefined;
+      } catch (error) {
+        if (error instanceof TokenError) return error;
+        throw error;
+      }
+    },
+
+    async agentsToLock(form) {
+      const { subject_token, requested_token_type } = form;
+      if (requested_token_type === idJagType) return idJags.agentsToLock(form);
       const read = subject_token ? await tokens.read(subject_token) : undefined;
       const chain = read && (await findChain(db, read.chainId));
       return chain ? agentsOf(chain) : [];
@@ -58,7 +71,7 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
     async authorize(tx, request) {
       const { client, form, audience } = request;
       const subjectToken = readSubjectToken(form);
-      if (form.requested_token_type === idJagType) return issueIdJag(tx, request);
+      if (form.requested_token_type === idJagType) return idJags.issue(tx, request);
       const read = await tokens.read(subjectToken);
       const found = read && (await findChain(tx, read.chainId));
       if (!found) return failToken('invalid_grant', 'subject_token is no delegation token of ours');

@@ -1,6 +1,6 @@
 /**
  * Signals: tells APIs that verify tokens themselves which tokens have ended (Shared Signals Framework 1.0 with CAEP events, by poll and by
- * push). Owns `signal_streams`, `signals` and `signal_deliveries`. The ends come from the other features through the ledger; whether a
+ * push). Owns `signal_streams`, `signal_exclusions`, `signals` and `signal_deliveries`. The ends come from the other features through the ledger; whether a
  * token is valid is decided by the tokens feature alone.
  */
 import { isoTime } from '../../kernel/clock.ts';
@@ -10,6 +10,7 @@ import type { Outbound } from '../../kernel/ports/outbound.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { FindLending } from '../resources/lending-store.ts';
+import { createDistribution, type Distribution } from './distribution.ts';
 import { createSignalListener } from './listener.ts';
 import { createInactiveLoop, createPollLoop, createPurgeLoop } from './loops.ts';
 import { createPollStream } from './poll.ts';
@@ -34,6 +35,7 @@ export interface SignalStreamDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log' | 'metrics'>,
     Pick<SignalDeps, 'issuer' | 'signer' | 'vault' | 'pushEnabled'> {
   readonly polls: Polls;
+  readonly distribution: Pick<Distribution, 'distribute'>;
   readonly requirePermission: RequirePermission;
 }
 
@@ -47,13 +49,22 @@ export function createSignals(deps: SignalDeps) {
   );
   const polls = createPolls(deps);
   const pusher = createPusher(deps);
-  const pollLoop = createPollLoop(deps, polls);
+  const distribution = createDistribution(deps);
   return {
     polls,
-    listener: createSignalListener(deps, pollLoop.wake),
-    loops: [pollLoop, ...(pushEnabled ? [pusher.loop] : []), createPurgeLoop(deps)],
+    distribution,
+    listener: createSignalListener(deps, distribution.wake),
+    loops: [
+      distribution.loop,
+      createPollLoop(deps, polls),
+      ...(pushEnabled ? [pusher.loop] : []),
+      createPurgeLoop(deps),
+    ],
     /** Pushes everything that is due now, and waits for the results. */
-    drain: pusher.drain,
+    async drain() {
+      await distribution.distribute();
+      await pusher.drain();
+    },
   };
 }
 

@@ -1,10 +1,8 @@
 /**
- * Ledger listener: writes the signals of an event, and puts them into the queues of the streams, in the transaction of the event. So no
- * end is lost when a process is killed. It holds the lock of each organization that learns of it, shared with others: a new
- * stream, which takes the lock exclusively, either has the signal in its queue or is seen here.
+ * Ledger listener: writes the signals of an event in the transaction of the event, so no end is lost when a process is killed.
+ * distribution.ts puts them into the queues of the streams.
  */
 import { limits } from '../../contract/limits.ts';
-import { lockShared } from '../../kernel/data/locks.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import { partyAtResource, shortType, tokenClaimsChange } from './event-types.ts';
 import type { SignalDeps } from './feature.ts';
@@ -34,8 +32,8 @@ export function createSignalListener(
     metrics,
     findLending,
   }: Pick<SignalDeps, 'clock' | 'ids' | 'issuer' | 'metrics' | 'findLending'>,
-  /** New signals wait in queues. */
-  onQueued: () => void,
+  /** New signals are committed. */
+  onWritten: () => void,
 ): LedgerListener {
   /** The organizations that own resources for which tokens of the ended parts of one organization are, or were; in their order. */
   const otherRecipients = async (
@@ -111,16 +109,11 @@ export function createSignalListener(
         })),
       );
       if (rows.length === 0) return;
-      await lockShared(
-        tx,
-        'signalsOfOrganization',
-        rows.map(({ organizationId }) => organizationId),
-      );
-      const { queued } = await insertSignals(tx, rows, new Date(clock.now()).toISOString());
+      await insertSignals(tx, rows);
       tx.afterCommit(() => {
         for (const { eventType } of rows)
           metrics.count('service_signals_written_total', { event_type: shortType(eventType) });
-        if (queued > 0) onQueued();
+        onWritten();
       });
     },
   };

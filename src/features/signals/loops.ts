@@ -17,19 +17,20 @@ import { deleteInactive } from './streams-store.ts';
 
 const { signals } = limits;
 const inactiveAtOnce = 100;
+/** A new stream still gets the signals of `keptSeconds`: a purge with another clock must not delete them in that moment. */
+const fillMarginSeconds = 600;
 
 /**
  * In every process, because each one that serves HTTP has open polls of its own. Without polls it makes no query and listens to no
  * notification.
  */
-export function createPollLoop({ db }: Pick<SignalDeps, 'db'>, polls: Polls): Loop & { wake(): void } {
+export function createPollLoop({ db }: Pick<SignalDeps, 'db'>, polls: Polls): Loop {
   let wake = () => {};
   let stopListening: (() => Promise<void>) | undefined;
   return {
     name: 'signals-poll',
     everyMs: 500,
     inEveryProcess: true,
-    wake: () => wake(),
     begin(wakeLoop) {
       wake = wakeLoop;
       return async () => {
@@ -57,7 +58,9 @@ export const createPurgeLoop = ({ db, clock }: Pick<SignalDeps, 'db' | 'clock'>)
       deleteOldDeliveries(db, before(signals.undeliveredSeconds), limit),
     );
     await deleteInChunks(signal, (limit) => deleteOrphanDeliveries(db, limit));
-    await deleteInChunks(signal, (limit) => deleteOldSignals(db, before(signals.keptSeconds), limit));
+    await deleteInChunks(signal, (limit) =>
+      deleteOldSignals(db, before(signals.keptSeconds + fillMarginSeconds), limit),
+    );
   },
 });
 

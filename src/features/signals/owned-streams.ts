@@ -25,17 +25,21 @@ export const listedFor = (caller: Caller): StreamOwner => ({
   organizationId: caller.organizationId,
 });
 
-/** SIGNAL_STREAM_NOT_FOUND unless the caller may see the stream. Each use of a stream shows that its receiver is there (SSF §8.1.1). */
+/** SIGNAL_STREAM_NOT_FOUND unless the caller may see the stream. Each use by its agent shows that the receiver is there (SSF §8.1.1). */
 export function createOwnedStreams({ db, clock }: Pick<SignalStreamDeps, 'db' | 'clock'>) {
-  const found = async (tx: Queryable, stream: StoredStream | undefined): Promise<StoredStream> => {
+  const found = async (
+    tx: Queryable,
+    caller: Caller,
+    stream: StoredStream | undefined,
+  ): Promise<StoredStream> => {
     if (!stream) return fail('SIGNAL_STREAM_NOT_FOUND');
-    await recordActivity(tx, stream.streamId, isoTime(clock));
+    if (stream.agentId === caller.agentId) await recordActivity(tx, stream.streamId, isoTime(clock));
     return stream;
   };
   const lockVisible = async (tx: Tx, caller: Caller, streamId: string): Promise<StoredStream> =>
-    found(tx, isUuid(streamId) ? await lockStream(tx, ownerFor(caller), streamId) : undefined);
+    found(tx, caller, isUuid(streamId) ? await lockStream(tx, ownerFor(caller), streamId) : undefined);
   const require = async (caller: Caller, streamId: string): Promise<StoredStream> =>
-    found(db, isUuid(streamId) ? await findStream(db, ownerFor(caller), streamId) : undefined);
+    found(db, caller, isUuid(streamId) ? await findStream(db, ownerFor(caller), streamId) : undefined);
   return {
     require,
     lockVisible,
@@ -47,7 +51,7 @@ export function createOwnedStreams({ db, clock }: Pick<SignalStreamDeps, 'db' | 
       refuseForeign(caller, await lockVisible(tx, caller, streamId)),
     /** Its signals are for the agent that created it: another one that acknowledged them would hide them from that agent. */
     requireOwn: async (caller: Caller, streamId: string): Promise<StoredStream> =>
-      found(db, await findStream(db, caller, streamId)),
+      found(db, caller, await findStream(db, caller, streamId)),
   };
 }
 

@@ -8,7 +8,7 @@ import type { SignalStreamDeps } from './feature.ts';
 import { createOwnedStreams } from './owned-streams.ts';
 import type { PollRequest, PollResponse } from './schema.ts';
 import { createSignSignal } from './security-event-token.ts';
-import { readQueue, removeFromQueue } from './signals-store.ts';
+import { hasUndistributed, readQueue, removeFromQueue } from './signals-store.ts';
 import type { StoredStream } from './streams-store.ts';
 
 export interface PollInput {
@@ -21,10 +21,8 @@ export interface PollInput {
 
 export type PollStream = (caller: Caller, input: PollInput) => Promise<PollResponse>;
 
-const nothing: PollResponse = { sets: {}, moreAvailable: false };
-
 export function createPollStream(deps: SignalStreamDeps): PollStream {
-  const { db, log, metrics, polls } = deps;
+  const { db, log, metrics, polls, distribution } = deps;
   const { requireOwn } = createOwnedStreams(deps);
   const sign = createSignSignal(deps);
   const countPolled = metrics.counter('service_signals_delivered_total', { method: 'poll' });
@@ -43,13 +41,21 @@ export function createPollStream(deps: SignalStreamDeps): PollStream {
       );
   };
 
-  /** At most `max`, which may be 0. */
+  /** At most `max`, which may be 0. `moreAvailable` is false only when every end that was committed before is in an answer. */
   const read = async (stream: StoredStream, max: number): Promise<PollResponse> => {
-    const found = await readQueue(db, stream.streamId, max + 1);
+    const { streamId, organizationId } = stream;
+    let areComing = await hasUndistributed(db, organizationId);
+    if (areComing) {
+      await distribution.distribute(organizationId);
+      // Those that another process distributes at the moment.
+      areComing = await hasUndistributed(db, organizationId);
+    }
+    // After the question: what it did not see is in the queue.
+    const found = await readQueue(db, streamId, max + 1);
     const sets = await Promise.all(
       found.slice(0, max).map(async (signal) => [signal.signalId, await sign(stream, signal)] as const),
     );
-    return { sets: Object.fromEntries(sets), moreAvailable: found.length > max };
+    return { sets: Object.fromEntries(sets), moreAvailable: areComing || found.length > max };
   };
 
   const isEmpty = ({ sets }: PollResponse) => Object.keys(sets).length === 0;
@@ -63,17 +69,18 @@ export function createPollStream(deps: SignalStreamDeps): PollStream {
     if (max === 0 || returnImmediately) return read(stream, max);
     const open = polls.open({ streamId, ended });
     try {
-      for (let hasWaited = false; !open.ended.aborted; hasWaited = true) {
+      for (let hasWaited = false; ; hasWaited = true) {
+        // Also at the end: an empty answer says that nothing waits, and a receiver counts its silence from there.
         const answer = await read(stream, max);
+        if (open.ended.aborted && isEmpty(answer)) return answer;
         if (!isEmpty(answer)) {
           if (hasWaited && (await recheckAccess()) !== 'allowed') fail('UNAUTHORIZED');
           return answer;
         }
         await open.wait();
         // It may have been deleted.
-        if (!open.ended.aborted) await requireOwn(caller, streamId);
+        await requireOwn(caller, streamId);
       }
-      return nothing;
     } finally {
       open.close();
     }

@@ -25,19 +25,21 @@ export const leaseStreams = (
     readonly lease: string;
     readonly capacity: number;
     readonly perOrganization: number;
-    /** Organizations for which this process sends as many as it may. */
-    readonly except: readonly string[];
+    /** For how many streams of each organization this process sends already. */
+    readonly inFlight: ReadonlyMap<string, number>;
   },
 ): Promise<PushJob[]> =>
   db.many(
     'signals.leaseStreams',
     sql`with due as (
           select s.stream_id, s.push_due_at,
-                 row_number() over (partition by s.organization_id order by s.push_due_at, s.stream_id) as rank
+                 coalesce(sending.streams, 0)
+                   + row_number() over (partition by s.organization_id order by s.push_due_at, s.stream_id) as rank
           from signal_streams s join organizations o using (organization_id) join agents a using (agent_id)
+            left join unnest(${[...request.inFlight.keys()]}::uuid[], ${[...request.inFlight.values()]}::int[])
+              as sending (organization_id, streams) on sending.organization_id = s.organization_id
           where s.method = 'push' and s.status = 'enabled' and s.push_due_at <= ${request.now}
             and o.status = 'active' and a.status = 'active'
-            and s.organization_id <> all (${request.except}::uuid[])
             and exists (select from signal_deliveries d where d.stream_id = s.stream_id and d.due_at <= ${request.now})
         ), chosen as (
           select s.stream_id from due join signal_streams s using (stream_id)

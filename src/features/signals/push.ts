@@ -149,10 +149,12 @@ export function createPusher(deps: SignalDeps): Pusher {
     });
   };
 
-  const busyOrganizations = (): string[] => {
-    const counts = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId);
-    return [...counts].flatMap(([id, jobs]) => (jobs.length >= maxStreamsPerOrganization ? [id] : []));
-  };
+  const streamsInFlight = (): ReadonlyMap<string, number> =>
+    new Map(
+      [...Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId)].map(
+        ([organizationId, jobs]) => [organizationId, jobs.length],
+      ),
+    );
 
   const round = async (): Promise<number> => {
     const capacity = maxStreams - inFlight.size;
@@ -163,7 +165,7 @@ export function createPusher(deps: SignalDeps): Pusher {
       lease: ids.uuid(),
       capacity,
       perOrganization: maxStreamsPerOrganization,
-      except: busyOrganizations(),
+      inFlight: streamsInFlight(),
     });
     for (const job of jobs) start(job);
     return jobs.length;

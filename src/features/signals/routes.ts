@@ -153,7 +153,7 @@ export const signalRoutes = (
     url: '/ssf/verify',
     limit: { perMinute: limits.signals.verificationsPerMinute, per: 'caller' },
     schema: { body: VerificationRequest, response: { 204: Type.Null() } },
-    errors: ['SIGNAL_STREAM_NOT_FOUND'],
+    errors: ['SIGNAL_STREAM_NOT_FOUND', 'FORBIDDEN'],
     handler: ({ caller, body }) => signals.verify(caller, body),
   }),
   route({

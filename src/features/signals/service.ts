@@ -1,4 +1,5 @@
 /** The streams of an organization, and what their receivers ask of them (SSF §8). Polls are in poll.ts. */
+import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../contract/limits.ts';
 import { type Caller, refuseBorrowedScope } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
@@ -63,7 +64,7 @@ export interface SignalService {
 const { signals: bounds } = limits;
 
 export function createSignalService(deps: SignalStreamDeps): SignalService {
-  const { db, clock, ids, ledger, issuer, vault, pushEnabled, requirePermission } = deps;
+  const { db, clock, ids, ledger, issuer, vault, pushEnabled, requirePermission, distribution } = deps;
   const { require, lockVisible, requireChangeable, lockChangeable } = createOwnedStreams(deps);
   const describe = (stream: StoredStream) => describeStream(stream, issuer);
 
@@ -129,8 +130,11 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     methodAfter: (stream: StoredStream) => NewDelivery['method'],
     apply: (tx: Tx, before: StoredStream) => Promise<Result>,
   ): Promise<Result> => {
-    const checked = methodAfter(await requireChangeable(caller, streamId));
+    const seen = await requireChangeable(caller, streamId);
+    const checked = methodAfter(seen);
     await requirePush(caller, checked);
+    // Earlier signals are for the stream as it is now.
+    await distribution.distribute(seen.organizationId);
     const applied = await db.transaction(async (tx) => {
       const before = await lockChangeable(tx, caller, streamId);
       return methodAfter(before) === checked ? { result: await apply(tx, before) } : undefined;
@@ -156,11 +160,30 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
       (stream) => methodOf(plan(stream)),
       async (tx, before) => {
         const after = plan(before);
+        if (isDeepStrictEqual({ ...after, updatedAt: before.updatedAt }, before)) return describe(before);
         await updateStream(tx, after);
         await record(tx, caller, 'updated', after);
         return describe(after);
       },
     );
+  };
+
+  /**
+   * Signals of later ends are in the queue already. Without the organization's lock: ends, also those of other organizations, would wait
+   * while thousands of signals are copied.
+   */
+  const fill = async (caller: Caller, stream: StoredStream, now: string) => {
+    const since = new Date(clock.now() - bounds.keptSeconds * 1_000).toISOString();
+    try {
+      await fillQueue(db, stream.streamId, since, now);
+    } catch (error) {
+      // Its receiver would take an incomplete stream for a complete one.
+      await db.transaction(async (tx) => {
+        await deleteStream(tx, stream.streamId);
+        await record(tx, caller, 'deleted', stream, { reason: 'incomplete' });
+      });
+      throw error;
+    }
   };
 
   return {
@@ -188,10 +211,9 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
         await lockExclusive(tx, 'signalsOfOrganization', [organizationId]);
         await requireCapacity(tx, caller);
         await insertStream(tx, stream);
-        const since = new Date(clock.now() - bounds.keptSeconds * 1_000).toISOString();
-        await fillQueue(tx, streamId, since, now);
         await record(tx, caller, 'created', stream);
       });
+      await fill(caller, stream, now);
       return describe(stream);
     },
 
@@ -259,7 +281,7 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
       ),
 
     async verify(caller, { stream_id, state }) {
-      const stream = await require(caller, stream_id);
+      const stream = await requireChangeable(caller, stream_id);
       await requirePush(caller, methodOf(stream));
       if (stream.status === 'disabled') return;
       const { streamId, organizationId } = stream;

@@ -132,6 +132,9 @@ export async function recordActivity(db: Queryable, streamId: string, now: strin
   );
 }
 
+const hashOf = (subject: SubjectId) =>
+  sql`sha256(convert_to(${JSON.stringify(subject)}::jsonb::text, 'UTF8'))`;
+
 /** Whether the stream leaves the subject out, and how many it leaves out. */
 export const findExclusion = (
   db: Queryable,
@@ -140,27 +143,20 @@ export const findExclusion = (
 ): Promise<{ isExcluded: boolean; count: number }> =>
   db.one(
     'signals.findExclusion',
-    sql`select exists (select from jsonb_array_elements(excluded_subjects) as excluded
-                       where excluded = ${JSON.stringify(subject)}::jsonb) as "isExcluded",
-               jsonb_array_length(excluded_subjects) as count
-        from signal_streams where stream_id = ${streamId}`,
+    sql`select coalesce(bool_or(subject_hash = ${hashOf(subject)}), false) as "isExcluded", count(*) as count
+        from signal_exclusions where stream_id = ${streamId}`,
   );
 
 export async function excludeSubject(db: Queryable, streamId: string, subject: SubjectId): Promise<void> {
   await db.run(
     'signals.excludeSubject',
-    sql`update signal_streams set excluded_subjects = excluded_subjects || jsonb_build_array(${JSON.stringify(subject)}::jsonb)
-        where stream_id = ${streamId}`,
+    sql`insert into signal_exclusions (stream_id, subject_hash) values (${streamId}, ${hashOf(subject)})`,
   );
 }
 
 export async function includeSubject(db: Queryable, streamId: string, subject: SubjectId): Promise<void> {
   await db.run(
     'signals.includeSubject',
-    sql`update signal_streams
-        set excluded_subjects = (
-          select coalesce(jsonb_agg(excluded), '[]') from jsonb_array_elements(excluded_subjects) as excluded
-          where excluded <> ${JSON.stringify(subject)}::jsonb)
-        where stream_id = ${streamId}`,
+    sql`delete from signal_exclusions where stream_id = ${streamId} and subject_hash = ${hashOf(subject)}`,
   );
 }

@@ -235,6 +235,21 @@ describe('GET, PATCH, PUT and DELETE /ssf/stream', () => {
       assert.equal(answer.status, 200, answer.text);
   });
 
+  it('200: a PATCH that changes nothing writes no event', async () => {
+    const stream = await created(api.token, { description: 'same', inactivity_timeout: 600 });
+    const { stream_id } = stream;
+    for (const body of [
+      { stream_id },
+      { stream_id, description: 'same' },
+      { stream_id, inactivity_timeout: 600 },
+    ])
+      assert.deepEqual((await ssf('PATCH', '/stream', api.token, body)).json, stream);
+    assert.deepEqual(
+      (await events(stream_id)).map(({ action }) => action),
+      ['signal_stream.created'],
+    );
+  });
+
   it('200: a changed stream gets the events that it asks for from then on', async () => {
     const own = await receiver(api.token, { events_requested: [caep('credential-change')] });
     await drain(own);
@@ -374,7 +389,7 @@ describe('which streams a caller has', () => {
     assert.equal((await poll(own)).length, waiting, 'nothing was acknowledged');
     const before = await ssf('GET', `/status?stream_id=${own.streamId}`, api.token);
     // A stream that is paused, or leaves a subject out, looks like one without signals: its API would hear nothing of an end.
-    const changes = ['change', 'replace', 'set the status', 'add a subject', 'remove a subject'];
+    const changes = ['change', 'replace', 'set the status', 'verify', 'add a subject', 'remove a subject'];
     for (const { token } of [owner, { token: await t.token() }, sender])
       for (const [what, method, path, body] of requests(own.streamId)) {
         const isChange = changes.includes(what);
@@ -531,9 +546,8 @@ describe('/ssf/subjects', () => {
   it('403 SIGNAL_STREAM_LIMIT_EXCEEDED above 500 removed subjects', async () => {
     const { stream_id } = await created();
     await t.sql(
-      `update signal_streams set excluded_subjects =
-         (select jsonb_agg(jsonb_build_object('format', 'opaque', 'id', n)) from generate_series(1, 500) as n)
-       where stream_id = $1`,
+      `insert into signal_exclusions (stream_id, subject_hash)
+       select $1, sha256(convert_to(jsonb_build_object('format', 'opaque', 'id', n)::text, 'UTF8')) from generate_series(1, 500) as n`,
       [stream_id],
     );
     const subject = { format: 'opaque', id: 'one more' };

@@ -11,6 +11,8 @@ export interface TokenEligibility {
   readonly organizationStatus: AgentStatus['organizationStatus'];
   /** Why the agent can get no token. */
   readonly problem?: string;
+  /** Whether it gets tokens only with a proof of possession. */
+  readonly needsProof: boolean;
   /** The scopes that a token of its own for our API can carry now; none with a problem. */
   readonly scopes: readonly Scope[];
 }
@@ -66,11 +68,12 @@ export const createLockClient =
 
 function eligibilityOf(status: AgentStatus): TokenEligibility {
   const problem = problemOf(status);
-  const { organizationId, organizationStatus } = status;
-  if (problem !== undefined) return { organizationId, organizationStatus, problem, scopes: [] };
+  const { organizationId, organizationStatus, dpopBoundAccessTokens: needsProof } = status;
+  if (problem !== undefined) return { organizationId, organizationStatus, problem, needsProof, scopes: [] };
   return {
     organizationId,
     organizationStatus,
+    needsProof,
     scopes: scopes.filter((scope) => status.allowedScopes.includes(scope)),
   };
 }

@@ -315,6 +315,9 @@ describe('the rate limit of forward-auth', () => {
     const limited = await startApp({ RATE_LIMIT_PER_MINUTE: '2' }, t);
     const { agent, identifier: resource, token } = await granted();
     const own = await t.token(undefined, agent);
+    const prover = await createProver(t);
+    const form = { ...clientForm(agent), resource };
+    const bound = (await t.askToken(form, { dpop: await prover.proof() })).json.access_token;
     startOfMinute(t.clock);
     const ask = (bearer: string | undefined) =>
       limited.call('GET', addressOf({ resource }), bearer === undefined ? {} : { token: bearer });
@@ -331,6 +334,16 @@ describe('the rate limit of forward-auth', () => {
     for (let used = 3; used < limits.forwardAuthPerMinute; used += 1) await ask(token);
     const refused = await ask(token);
     assert.deepEqual([refused.status, refused.json.code], [429, 'RATE_LIMIT_EXCEEDED']);
+    // Neither a good nor a wrong proof is verified or stored.
+    const countProofs = () => t.sql('select count(*) from used_proofs');
+    const before = await countProofs();
+    for (const htu of [`${resource}/orders`, `${resource}/other`]) {
+      const { dpop } = await prover.headers(bound, 'GET', '', { claims: { htu } });
+      const described = { 'x-original-method': 'GET', 'x-original-url': `${resource}/orders` };
+      const headers = { authorization: `DPoP ${bound}`, dpop, ...described };
+      assert.equal((await limited.call('GET', addressOf({ resource }), { headers })).status, 429);
+    }
+    assert.deepEqual(await countProofs(), before);
     // Another method has the same window; requests that fail count against the address, in a window of their own.
     assert.equal((await limited.call('POST', addressOf({ resource }), { token })).status, 429);
     const anonymous = await ask(undefined);

@@ -17,7 +17,7 @@ import {
   unboundAsDpop,
 } from '../../kernel/http/access/possession.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
-import type { CountAgainst } from '../../kernel/http/route.ts';
+import type { CountAgainst, CountedClient } from '../../kernel/http/route.ts';
 import { anonymous } from '../../kernel/ids.ts';
 import { proofRefusal } from '../../kernel/ports/possession.ts';
 import type { TokenDeps } from './feature.ts';
@@ -31,6 +31,7 @@ interface ForwardAuthRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly origin: Origin;
   readonly countAgainst: CountAgainst;
+  refuseExceeded(client: CountedClient): Promise<void>;
 }
 
 interface PossessionProblem extends PossessionRefusal {
@@ -88,9 +89,9 @@ export function createForwardAuth(
 
   /** The audit log has no address of the API: it may have personal data. */
   const proofProblem = async (
-    { headers, query }: ForwardAuthRequest,
+    { headers, query, refuseExceeded }: ForwardAuthRequest,
     { token, isDpop }: PresentedToken,
-    { claims: { cnf } }: VerifiedToken,
+    { claims: { cnf }, status: { agentId, rateLimitPerMinute } }: VerifiedToken,
   ): Promise<PossessionProblem | undefined> => {
     if (!cnf) return isDpop ? described(unboundAsDpop) : undefined;
     if (!isDpop) return described(boundAsBearer);
@@ -98,6 +99,8 @@ export function createForwardAuth(
     if (typeof asked === 'string') return described(proofRefusal(asked));
     if (!isWithin(asked.url, query.resource))
       return described(proofRefusal('the request is for an address outside the resource'));
+    // The window of the agent also bounds the signatures that are verified for it, and the proofs that are stored.
+    await refuseExceeded({ clientId: agentId, rateLimitPerMinute });
     const expected = { ...asked, accessToken: token ?? '', thumbprint: cnf.jkt };
     const refusal = await verifyPossession(headers.dpop, expected);
     return (

@@ -1,5 +1,8 @@
 /** Proofs of possession at the token endpoints and at our API. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp, startOfMinute } from '../../../test/support/harness.ts';
@@ -408,4 +411,21 @@ describe('with DPOP_REQUIRE_NONCE=true', async () => {
     const { headers } = await refusedAtApi(() => call(), 'use_dpop_nonce');
     assert.equal((await call(headers['dpop-nonce'])).status, 200);
   });
+});
+
+it('200 for a request target with scheme and host (RFC 9112 §3.2.2); 401 for a proof with another host', async () => {
+  const node = await startApp(settings, t);
+  await node.app.http.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = node.app.http.server.server.address() as AddressInfo;
+  const ask = async (target: string, parts?: ProofParts) => {
+    const headers = await prover.headers(token, 'GET', path, parts);
+    const sent = request({ host: '127.0.0.1', port, path: target, headers }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  };
+  const target = `http://127.0.0.1:${port}${path}?limit=1`;
+  assert.equal(await ask(target), 200);
+  assert.equal(await ask(target, { claims: { htu: `${issuer}${target}` } }), 401);
+  assert.equal(await ask(target, { claims: { htu: `http://127.0.0.1:${port}${path}` } }), 401);
 });

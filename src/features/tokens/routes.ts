@@ -101,8 +101,8 @@ export const tokenRoutes = (
     errors: ['UNAUTHORIZED', 'INSUFFICIENT_SCOPE'],
     responseHeaders: forwardAuthHeaders,
     schema: { query: ForwardAuthQuery, response: { 200: Type.Null() } },
-    async handler({ query, headers, origin, countAgainst, header }) {
-      const identity = await forwardAuth({ query, headers, origin, countAgainst });
+    async handler({ query, headers, origin, countAgainst, refuseExceeded, header }) {
+      const identity = await forwardAuth({ query, headers, origin, countAgainst, refuseExceeded });
       for (const name in identity) header(name, identity[name] as string);
     },
   }),

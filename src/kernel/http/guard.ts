@@ -79,6 +79,7 @@ export interface Guard {
     entry: RouteEntry,
   ): Promise<void>;
   readonly countAgainst: RateLimiter['countAgainst'];
+  readonly refuseExceeded: RateLimiter['refuseExceeded'];
   /** Whether the token of a request in progress would be let in again; for routes with access by scope. Counts nothing. */
   recheck(request: FastifyRequest, entry: RouteEntry): Promise<AccessCheck>;
 }
@@ -185,6 +186,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
   return {
     countAgainst,
+    refuseExceeded,
 
     async authorizeClient(request, reply, context, entry) {
       const fields = readClientFields(request.body);

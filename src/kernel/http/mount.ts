@@ -140,6 +140,8 @@ function mount(
             const { clientId, rateLimitPerMinute } = subject;
             return guard.countAgainst(reply, requestContext, clientId, rateLimitPerMinute, entry);
           },
+          refuseExceeded: ({ clientId: agentId, rateLimitPerMinute = null }) =>
+            guard.refuseExceeded(reply, requestContext, { agentId, rateLimitPerMinute }, entry),
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),
         });

@@ -164,6 +164,8 @@ export interface Input<S extends RouteSchema, A extends Access> {
   header(name: string, value: string): void;
   /** With `limit: 'afterVerification'`, or a limit per agent. */
   readonly countAgainst: CountAgainst;
+  /** Fails with 429 for a client whose window is used up, and counts nothing: before work that costs more than a count. */
+  refuseExceeded(client: CountedClient): Promise<void>;
   /** For `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
   /** For `longLived` responses: whether the token or session still opens this route. Only with access by scope or session. */

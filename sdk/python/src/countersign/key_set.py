@@ -90,6 +90,11 @@ class KeySet:
         self._cache = cache
         self._lock = threading.Lock()
 
+    def renew(self) -> None:
+        """In a process that was forked: the threads of its parent never finish there."""
+        self._lock = threading.Lock()
+        self._cache.cancel_fetch()
+
     def key(self, kid: str) -> jwt.PyJWK:
         known = self._cache.get(kid)
         if known and not self._cache.is_due():

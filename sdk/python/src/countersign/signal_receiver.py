@@ -38,8 +38,14 @@ class SignalReceiver:
         self._renew()
         _receivers.add(self)
 
+    def _renew_in_child(self) -> None:
+        """A process that was forked has no thread. That of its parent may have held these locks."""
+        self._client._tokens.renew()
+        self._keys.renew()
+        self._renew()
+
     def _renew(self) -> None:
-        """Also in a process that was forked: it has no thread, and needs a stream of its own."""
+        """Also in a process that was forked: it needs a stream of its own."""
         self.state = self._new_state()
         self._stream = SignalStream(self._client.issuer, self._description, self.state)
         self._lock = threading.Lock()
@@ -48,13 +54,18 @@ class SignalReceiver:
         self._thread: threading.Thread | None = None
 
     def ensure_started(self) -> None:
-        if self._thread is not None:
+        if self._is_running():
             return
         with self._lock:
-            if self._thread is None and not self._is_closed:
+            if not self._is_running() and not self._is_closed:
                 thread = threading.Thread(target=self._run, name="countersign-signals", daemon=True)
                 thread.start()
                 self._thread = thread
+
+    def _is_running(self) -> bool:
+        """False also after the program ended it, such as by SystemExit in its `auth`."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
 
     def start(self, timeout: float) -> SignalStatus:
         self.ensure_started()
@@ -178,7 +189,7 @@ _receivers: "weakref.WeakSet[SignalReceiver]" = weakref.WeakSet()
 
 def _renew_all() -> None:
     for receiver in list(_receivers):
-        receiver._renew()
+        receiver._renew_in_child()
 
 
 if hasattr(os, "register_at_fork"):

@@ -20,6 +20,7 @@ EVENTS = (SESSION_REVOKED, CREDENTIAL_CHANGE, TOKEN_CLAIMS_CHANGE)
 # As long as the server keeps them: twice the longest life of a token.
 KEPT_SECONDS = 7_200.0
 MAX_ENTRIES = 100_000
+MIN_ENTRIES = 100
 MAX_SILENCE_SECONDS = 60.0
 # A poll without events is answered after 25 seconds.
 MIN_SILENCE_SECONDS = 30.0
@@ -41,9 +42,10 @@ class SignalStatus:
     """How well a verifier knows what has ended.
 
     `state` is "current", or "silent" if no poll was answered for `max_silence_seconds`, and before
-    the first one was. `silent_seconds` is the time since the last answer. `known` counts the
-    endings in memory, and `last_event_at` is when the last one arrived, in seconds since 1970.
-    `problem` is why the last request failed, such as a missing scope.
+    the first one was. `silent_seconds` is the time since the last answer, or since the time at
+    which a late one was due. `known` counts the endings in memory, and `last_event_at` is when the
+    last one arrived, in seconds since 1970. `problem` is why the last request failed, such as a
+    missing scope.
     """
 
     state: Literal["current", "silent"]
@@ -75,8 +77,8 @@ class Signals(Generic[C]):
         # Neither infinity nor NaN is in between.
         if not MIN_SILENCE_SECONDS <= self.max_silence_seconds <= LONGEST_SILENCE_SECONDS:
             raise ValueError("max_silence_seconds must be from 30 to 3600")
-        if not 1 <= self.max_entries <= 10_000_000:
-            raise ValueError("max_entries must be from 1 to 10000000")
+        if not MIN_ENTRIES <= self.max_entries <= 10_000_000:
+            raise ValueError("max_entries must be from 100 to 10000000")
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ class SignalState:
         self._since_read: Stopwatch | None = None
         self._reported: Literal["current", "silent"] = "silent"
 
-    def stopwatch(self) -> Stopwatch:
-        return Stopwatch(self._now, self._monotonic)
+    def stopwatch(self, already: float = 0.0) -> Stopwatch:
+        return Stopwatch(self._now, self._monotonic, already)
 
     def apply(self, claims: Mapping[str, Any]) -> None:
         """Takes a verified security event token. Other kinds of events change nothing.
@@ -142,9 +144,9 @@ class SignalState:
     def has_read(self) -> bool:
         return self._since_read is not None
 
-    def mark_read(self) -> None:
-        """All events that the server had are applied."""
-        self._since_read = self.stopwatch()
+    def mark_read(self, since_answer: Stopwatch | None = None) -> None:
+        """All events that the server had at that time are applied. Now by default."""
+        self._since_read = since_answer or self.stopwatch()
         self.observe()
 
     def mark_incomplete(self) -> None:
@@ -180,7 +182,7 @@ class SignalState:
         return SignalStatus(
             state="current" if is_current else "silent",
             silent_seconds=silent_seconds,
-            known=len(self._ended) + len(self._remaining),
+            known=self._count(),
             last_event_at=self._last_event_at,
             problem=self.problem,
         )
@@ -248,21 +250,22 @@ class SignalState:
 
     def _purge(self) -> None:
         oldest = (self._now() - KEPT_SECONDS) * 1000
-        most = self._options.max_entries
-        while self._ended:
-            ending = next(iter(self._ended.values()))
-            if len(self._ended) <= most and ending.at >= oldest:
+        while True:
+            ended_at = next((each.at for each in self._ended.values()), math.inf)
+            changed_at = next((each[-1][0] for each in self._remaining.values()), math.inf)
+            first_at = min(ended_at, changed_at)
+            if self._count() <= self._options.max_entries and first_at >= oldest:
                 break
-            self._ended.popitem(last=False)
-            self._forget(ending.at)
-        while self._remaining:
-            changed_at = next(iter(self._remaining.values()))[-1][0]
-            if len(self._remaining) <= most and changed_at >= oldest:
-                break
-            self._remaining.popitem(last=False)
-            self._forget(changed_at)
+            first: OrderedDict[str, Any] = self._ended
+            if changed_at < ended_at:
+                first = self._remaining
+            first.popitem(last=False)
+            self._forget(first_at)
 
-    def _forget(self, ended_at: int) -> None:
+    def _count(self) -> int:
+        return len(self._ended) + len(self._remaining)
+
+    def _forget(self, ended_at: float) -> None:
         # Its tokens have expired, unless it left early, or the clock here was wrong.
         self._forgotten_until = max(self._forgotten_until, ended_at)
 

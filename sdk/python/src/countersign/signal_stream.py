@@ -24,7 +24,8 @@ INACTIVITY_SECONDS = 300
 # Others in the organization may change a stream.
 CHECK_SECONDS = 60.0
 MAX_EVENTS = 100
-# The server answers a poll after 25 seconds at the latest.
+# The server answers a poll that waits for events after this time at the latest.
+LONG_POLL_SECONDS = 25.0
 POLL_SECONDS = 35.0
 REQUEST_SECONDS = 10.0
 # After a failure, and twice as long after each further one: a connection that a dying process of
@@ -164,14 +165,18 @@ class SignalStream:
         if self._since_check.elapsed() >= CHECK_SECONDS:
             yield from self._check()
         since_question = self._state.stopwatch()
-        timeout = POLL_SECONDS if self._has_read_all else _timeout_after(failures)
+        is_long = self._has_read_all
+        timeout = POLL_SECONDS if is_long else _timeout_after(failures)
         body = {
             "maxEvents": MAX_EVENTS,
-            "returnImmediately": not self._has_read_all,
+            "returnImmediately": not is_long,
             "ack": self._acknowledged,
         }
         path = f"/ssf/poll/{self._id}"
         answer = yield Call(ApiCall("POST", path, json=body, max_wait=0, timeout=timeout))
+        # A proxy, or a process that was stopped, may have held the answer back.
+        age = max(0.0, since_question.elapsed() - (LONG_POLL_SECONDS if is_long else 0.0))
+        since_answer = self._state.stopwatch(age)
         sets, has_more = _read_poll(answer)
         self._acknowledged = []
         problem: Refused | None = None
@@ -186,11 +191,11 @@ class SignalStream:
             raise problem
         elapsed = since_question.elapsed()
         # A server that stops answers at once.
-        is_short = not sets and elapsed < SHORT_POLL_SECONDS and (self._has_read_all or has_more)
+        is_short = not sets and elapsed < SHORT_POLL_SECONDS and (is_long or has_more)
         # An answer that has waited here, in a process that was stopped, is old.
         self._has_read_all = not has_more and elapsed <= POLL_SECONDS
         if self._has_read_all:
-            self._state.mark_read()
+            self._state.mark_read(since_answer)
         if is_short:
             yield Rest(SHORT_PAUSE_SECONDS)
 

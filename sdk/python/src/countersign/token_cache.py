@@ -116,6 +116,10 @@ class TokenCache:
 
     def __init__(self, store: TokenStore) -> None:
         self._store = store
+        self.renew()
+
+    def renew(self) -> None:
+        """Also in a process that was forked: the threads of its parent never finish there."""
         self._lock = threading.Lock()
         self._flights: dict[TokenKey, Future[str]] = {}
 

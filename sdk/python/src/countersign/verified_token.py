@@ -47,11 +47,13 @@ class VerifiedToken:
     `agent_id` is the agent that acts, which the token was issued to (`client_id`); `subject` is
     the person or the agent on whose behalf it acts (`sub`), the agent itself unless the token is
     delegated. `actors` are the agents that act (`act`): the one that acts now first, the subject's
-    own delegatee last; the agent alone unless delegated. `chain_id` is the delegation. Of `claims`,
-    those about the agent (`agent_type` and others) are no reason to allow a delegated call: the
-    delegator may have made the agent. `authorization_details` are what exactly a person approved
-    (RFC 9396); empty: the scopes alone say it. `key_thumbprint` is the key that the token is bound
-    to (`cnf`), which the caller has proved to hold; None for a bearer token.
+    own delegatee last; the agent alone unless delegated. Actors that another issuer named are no
+    agents of the instance: they have an `iss`, and are only in `claims["act"]`. `chain_id` is the
+    delegation. Of `claims`, those about the agent (`agent_type` and others) are no reason to allow
+    a delegated call: the delegator may have made the agent. `authorization_details` are what
+    exactly a person approved (RFC 9396); empty: the scopes alone say it. `key_thumbprint` is the
+    key that the token is bound to (`cnf`), which the caller has proved to hold; None for a bearer
+    token.
     """
 
     agent_id: str
@@ -156,9 +158,13 @@ def _read_delegation(
     holder = claims
     while "act" in holder:
         act = holder["act"]
+        if actors and _is_asserted(act):
+            _check_asserted(act)
+            break
         # Tokens of agents do not say that the actor is one.
         if (
             not isinstance(act, dict)
+            or _is_asserted(act)
             or not is_id(act.get("sub"))
             or act.get("sub_profile", "ai_agent") != "ai_agent"
         ):
@@ -172,6 +178,28 @@ def _read_delegation(
     if subject.type == "person" and subject.id in actors:
         raise Refused("sub is a person, but act names it as an agent")
     return tuple(actors), _read_id(claims, "chain_id")
+
+
+def _is_asserted(act: object) -> bool:
+    """Of another issuer, which an identity assertion named. Earlier actors are so, too."""
+    return isinstance(act, dict) and "iss" in act
+
+
+def _check_asserted(outermost: dict[str, Any]) -> None:
+    holder: dict[str, Any] = {"act": outermost}
+    count = 0
+    while "act" in holder:
+        act = holder["act"]
+        if not isinstance(act, dict) or not _is_text(act.get("iss")) or not _is_text(act.get("sub")):
+            raise Refused("act of another issuer must name an actor in iss and sub")
+        if count == MAX_ACTORS:
+            raise Refused(f"act names more than {MAX_ACTORS} actors of other issuers")
+        count += 1
+        holder = act
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _read_thumbprint(claims: Mapping[str, Any]) -> str | None:

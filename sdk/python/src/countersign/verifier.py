@@ -3,7 +3,7 @@
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import httpx
 
@@ -105,7 +105,7 @@ class Verifier:
         )
         self.issuer = self._rules.issuer
         self.audience = audience
-        _check_revocation(revocation, introspect_with, signals)
+        _check_revocation(revocation, introspect_with, signals, self.issuer)
         self._proofs = MemoryReplayStore(now=now) if replay_store is None else replay_store
         self._http = httpx.Client(
             timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
@@ -255,7 +255,7 @@ class AsyncVerifier:
         )
         self.issuer = self._rules.issuer
         self.audience = audience
-        _check_revocation(revocation, introspect_with, signals)
+        _check_revocation(revocation, introspect_with, signals, self.issuer)
         self._proofs = MemoryReplayStore(now=now) if replay_store is None else replay_store
         self._http = httpx.AsyncClient(
             timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
@@ -372,12 +372,19 @@ def _is_decided(state: SignalState, when_silent: str, verified: VerifiedToken) -
     return False
 
 
-def _check_revocation(revocation: Revocation, client: object, signals: object) -> None:
+def _check_revocation(
+    revocation: Revocation, client: object, signals: Signals[Any] | None, issuer: str
+) -> None:
     if revocation not in ("none", "introspect", "signals"):
         raise ValueError('revocation must be "none", "introspect" or "signals"')
     if revocation == "introspect" and client is None:
         raise ValueError(
             'revocation="introspect" needs introspect_with: a client with the scope tokens:read'
         )
-    if revocation == "signals" and signals is None:
+    if revocation != "signals":
+        return
+    if signals is None:
         raise ValueError('revocation="signals" needs signals, with a client and when_silent')
+    # The stream of another server would look complete without any end of these tokens.
+    if signals.client.issuer != issuer:
+        raise ValueError(f"the client of signals is for {signals.client.issuer}, not {issuer}")

@@ -5,7 +5,14 @@
 import { plainText } from '../plain-text.ts';
 import type { Platform } from '../platform.ts';
 import { type Stopwatch, startStopwatch } from '../stopwatch.ts';
-import { createStreams, pollTimeoutMs, type SignalsClient, type Stream, StreamChanged } from './stream.ts';
+import {
+  createStreams,
+  longPollMs,
+  pollTimeoutMs,
+  type SignalsClient,
+  type Stream,
+  StreamChanged,
+} from './stream.ts';
 import { unrefTimer, watchSockets } from './unref.ts';
 
 export interface ReceiverDeps {
@@ -18,7 +25,10 @@ export interface ReceiverDeps {
 }
 
 export interface Receiver {
-  /** Since the server last had nothing more to send. Infinity before the first time, and after a stream that left something out. */
+  /**
+   * Since the server last had nothing more to send; a late answer counts from when it was due. Infinity before the first time, and after a
+   * stream that left something out.
+   */
   silentMs(): number;
   /** Why the last request failed. */
   readonly problem: string | undefined;
@@ -65,6 +75,9 @@ export function startReceiver(deps: ReceiverDeps, onAttempt: () => void): Receiv
     const elapsed = startStopwatch(platform);
     const isLong = isComplete;
     const { sets, hasMore } = await streams.poll(one, { ack: received, isLong, failures });
+    // A proxy, or a process that was stopped, may have held the answer back.
+    const answerAgeMs = Math.max(0, elapsed() - (isLong ? longPollMs : 0));
+    const sinceArrival = startStopwatch(platform);
     received = [];
     const unusable: unknown[] = [];
     for (const [jti, token] of sets) {
@@ -79,7 +92,7 @@ export function startReceiver(deps: ReceiverDeps, onAttempt: () => void): Receiv
     if (unusable.length > 0) throw unusable[0];
     // An answer that has waited here, in a process that was stopped, is old.
     isComplete = !hasMore && elapsed() <= pollTimeoutMs;
-    if (isComplete) sinceCurrent = startStopwatch(platform);
+    if (isComplete) sinceCurrent = () => answerAgeMs + sinceArrival();
     if ((isLong || hasMore) && sets.length === 0 && elapsed() < shortPollMs) await pause(shortPauseMs);
   };
 

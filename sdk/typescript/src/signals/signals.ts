@@ -39,8 +39,8 @@ export interface SignalsStatus {
 export interface Signals {
   judge(token: VerifiedToken): 'good' | 'ended' | 'silent';
   status(): SignalsStatus;
-  /** Resolves when all waiting signals were read. */
-  ready(): Promise<void>;
+  /** Resolves with the status when all waiting signals were read, or when `close` is called before. */
+  ready(): Promise<SignalsStatus>;
   close(): Promise<void>;
 }
 
@@ -53,6 +53,8 @@ interface SignalsDeps {
 }
 
 export const minSilenceSeconds = 30;
+/** The longest time of a timer. */
+const longestMs = 2 ** 31 - 1;
 
 export function createSignals(options: SignalsOptions, deps: SignalsDeps): Signals {
   const { client, maxSilenceSeconds = 60, maxEntries = 100_000 } = options;
@@ -65,6 +67,15 @@ export function createSignals(options: SignalsOptions, deps: SignalsDeps): Signa
   const ready = new Promise<void>((resolve) => {
     isReady = resolve;
   });
+  /** Current for the first time, or closed. */
+  let isSettled = false;
+  /** Sockets and timers of the receiver do not keep Node.js running: a program that only waits for `ready` would end in the middle. */
+  let keepsRunning: ReturnType<typeof setInterval> | undefined;
+  const stopWaiting = () => {
+    isSettled = true;
+    clearInterval(keepsRunning);
+    isReady();
+  };
 
   const status = (): SignalsStatus => {
     const silentSeconds = receiver.silentMs() / 1000;
@@ -79,7 +90,7 @@ export function createSignals(options: SignalsOptions, deps: SignalsDeps): Signa
 
   const report = (): SignalsStatus => {
     const current = status();
-    if (current.state === 'current') isReady();
+    if (current.state === 'current') stopWaiting();
     if (current.state !== reported) {
       reported = current.state;
       try {
@@ -117,7 +128,13 @@ export function createSignals(options: SignalsOptions, deps: SignalsDeps): Signa
       return report().state === 'current' && judged === 'good' ? 'good' : 'silent';
     },
     status: report,
-    ready: () => ready,
-    close: receiver.close,
+    ready() {
+      if (!isSettled) keepsRunning ??= setInterval(() => {}, longestMs);
+      return ready.then(status);
+    },
+    close() {
+      stopWaiting();
+      return receiver.close();
+    },
   };
 }

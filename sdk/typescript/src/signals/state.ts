@@ -129,7 +129,8 @@ const finalIdsOf = ({ jti, chain_id, chain_path, credential_id }: JWTPayload): s
 function partiesOf(claims: JWTPayload): string[] {
   const { client_id, sub, organization_id } = claims;
   const actors: unknown[] = [];
-  for (let { act } = claims as { act?: unknown }; typeof act === 'object' && act !== null; ) {
+  // An actor with an issuer is of that issuer, and so are those before it.
+  for (let { act } = claims as { act?: unknown }; typeof act === 'object' && act && !('iss' in act); ) {
     actors.push((act as { sub?: unknown }).sub);
     act = (act as { act?: unknown }).act;
   }

@@ -53,7 +53,8 @@ export class StreamChanged extends Error {}
 
 /** The server deletes a stream that was not polled for so long. It keeps signals longer, for the next stream. */
 const inactivitySeconds = 300;
-/** A poll is answered after 25 seconds at most. */
+/** The server answers a long poll after this time at the latest. */
+export const longPollMs = 25_000;
 export const pollTimeoutMs = 35_000;
 const requestTimeoutMs = 10_000;
 /** After a failure, and twice as long after each further one: a connection that a dying process of the server got is never answered. */
@@ -83,10 +84,11 @@ export function createStreams({
   const { signal: lasting } = new AbortController();
   const addressOf = ({ id }: Stream, what = 'stream') => `${api}/${what}?stream_id=${id}`;
 
-  const send = (
+  const send = async <Answer>(
     [method, url]: readonly ['GET' | 'POST' | 'DELETE', string],
+    read: (response: Response) => Answer | Promise<Answer>,
     { body, timeoutMs = requestTimeoutMs, ends = closed }: SendOptions = {},
-  ): Promise<Response> => {
+  ): Promise<Answer> => {
     const signal = eitherOf(ends, AbortSignal.timeout(timeoutMs));
     const request = client.fetch(url, {
       method,
@@ -95,13 +97,13 @@ export function createStreams({
       scope: 'tokens:read',
       signal,
     });
-    // Also if the fetch of the program does not look at the signal.
-    return unlessAborted(signal, request);
+    // Also if the fetch of the program does not look at the signal, or its body stalls.
+    return unlessAborted(signal, request.then(read));
   };
 
   const remove = async (stream: Stream): Promise<void> => {
     try {
-      discard(await send(['DELETE', addressOf(stream)], { ends: lasting }));
+      await send(['DELETE', addressOf(stream)], discard, { ends: lasting });
     } catch {}
   };
 
@@ -113,7 +115,7 @@ export function createStreams({
         inactivity_timeout: inactivitySeconds,
         description,
       };
-      const answer = await readAnswer(await send(['POST', `${api}/stream`], { body, ends: lasting }));
+      const answer = await send(['POST', `${api}/stream`], readAnswer, { body, ends: lasting });
       const { stream_id: id, aud: audience } = answer;
       if (typeof id !== 'string' || typeof audience !== 'string' || !/^[\w-]{1,100}$/.test(id))
         throw unusable('no usable stream');
@@ -126,19 +128,19 @@ export function createStreams({
     remove,
 
     async check(stream) {
-      if (!hasAllEvents(await readAnswer(await send(['GET', addressOf(stream)]))))
+      if (!hasAllEvents(await send(['GET', addressOf(stream)], readAnswer)))
         throw new StreamChanged('the stream was changed: it leaves out events that end tokens');
-      const { status } = await readAnswer(await send(['GET', addressOf(stream, 'status')]));
+      const { status } = await send(['GET', addressOf(stream, 'status')], readAnswer);
       if (status !== 'enabled')
         throw new StreamChanged('the stream was paused or disabled: it sends no events');
     },
 
     async poll({ id }, { ack, isLong, failures }) {
-      const response = await send(['POST', `${api}/poll/${id}`], {
+      const answer = await send(['POST', `${api}/poll/${id}`], readAnswer, {
         body: { maxEvents, returnImmediately: !isLong, ack },
         timeoutMs: isLong ? pollTimeoutMs : timeoutAfter(failures),
       });
-      return readPoll(await readAnswer(response));
+      return readPoll(answer);
     },
   };
 }

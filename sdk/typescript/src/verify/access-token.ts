@@ -18,7 +18,10 @@ export interface VerifiedToken {
   readonly agentId: string;
   /** The person or the agent on whose behalf it acts. The agent itself unless the token is delegated. */
   readonly subject: Subject;
-  /** The agents that act (`act`): the one that acts now first, the subject's own delegatee last. The agent alone unless delegated. */
+  /**
+   * The agents that act (`act`): the one that acts now first, the subject's own delegatee last. The agent alone unless delegated. Actors
+   * that another issuer named are no agents of the instance: they have an `iss`, and are only in `claims.act`.
+   */
   readonly actors: readonly string[];
   /** The delegation: `chain_id`. A token of a person always has one. */
   readonly chainId: string | undefined;
@@ -80,6 +83,10 @@ function readDelegation(
   let holder: object = claims;
   while ('act' in holder) {
     const { act } = holder;
+    if (actors.length > 0 && isAsserted(act)) {
+      checkAsserted(act);
+      break;
+    }
     if (typeof act !== 'object' || act === null || !('sub' in act) || !isId(act.sub) || !isAgent(act))
       throw new Error('act must name an agent in sub');
     if (actors.length === maxActors) throw new Error(`act names more than ${maxActors} agents`);
@@ -90,6 +97,23 @@ function readDelegation(
   if (subject.type === 'person' && actors.includes(subject.id))
     throw new Error('sub is a person, but act names it as an agent');
   return { actors, chainId: readId(claims, 'chain_id') };
+}
+
+/** Of another issuer, which an identity assertion named. Those that acted before it are so, too. */
+const isAsserted = (act: unknown): act is { readonly iss: unknown } =>
+  typeof act === 'object' && act !== null && 'iss' in act;
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+function checkAsserted(outermost: object): void {
+  let holder: object = { act: outermost };
+  for (let count = 0; 'act' in holder; count += 1) {
+    const { act } = holder;
+    if (!isAsserted(act) || !isText(act.iss) || !('sub' in act) || !isText(act.sub))
+      throw new Error('act of another issuer must name an actor in iss and sub');
+    if (count === maxActors) throw new Error(`act names more than ${maxActors} actors of other issuers`);
+    holder = act;
+  }
 }
 
 function readKey({ cnf }: JWTPayload): Pick<VerifiedToken, 'keyThumbprint'> {
@@ -108,7 +132,8 @@ export const isDetails = (value: unknown): value is AuthorizationDetail[] =>
   Array.isArray(value) && value.every((each) => typeof each?.type === 'string');
 
 /** Tokens of agents do not say it. */
-const isAgent = (act: object): boolean => !('sub_profile' in act) || act.sub_profile === 'ai_agent';
+const isAgent = (act: object): boolean =>
+  !isAsserted(act) && (!('sub_profile' in act) || act.sub_profile === 'ai_agent');
 
 function readId(claims: JWTPayload, name: string): string {
   const value = claims[name];

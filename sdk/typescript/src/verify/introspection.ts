@@ -1,5 +1,5 @@
 /** Asks the issuer whether a token still counts (RFC 7662): it sees revocation, suspension and narrowed grants at once. */
-import type { Platform } from '../platform.ts';
+import { type Platform, unlessAborted } from '../platform.ts';
 import { readJson } from '../response.ts';
 import { type Stopwatch, startStopwatch } from '../stopwatch.ts';
 import { splitScopes } from './access-token.ts';
@@ -39,14 +39,17 @@ export function createIntrospection(options: IntrospectionOptions): Introspect {
   const asked = new Map<string, { readonly age: Stopwatch; readonly answer: ReturnType<Introspect> }>();
 
   const ask: Introspect = async (token, tokenId) => {
-    const response = await client.fetch(`${issuer}/api/v1/token/introspect`, {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const request = client.fetch(`${issuer}/api/v1/token/introspect`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams({ token }).toString(),
       scope: 'tokens:read',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
     });
-    const answer = await readJson(response, maxAnswerBytes);
+    // Also if the fetch of the program does not look at the signal.
+    const response = await unlessAborted(signal, request);
+    const answer = await unlessAborted(signal, readJson(response, maxAnswerBytes));
     if (response.status !== 200)
       throw new Error(`introspection answered ${response.status}; the agent needs the scope tokens:read`);
     const { active, scope, jti } = answer as { active?: unknown; scope?: unknown; jti?: unknown };

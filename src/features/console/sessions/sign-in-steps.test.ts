@@ -11,7 +11,12 @@ type SignInEligibility = NonNullable<Awaited<ReturnType<ConsoleDeps['findEligibi
 
 const clientId = '00000000-0000-4000-8000-00000000000A';
 const agentId = clientId.toLowerCase();
-const eligible: SignInEligibility = { organizationId: 'o', organizationStatus: 'active', scopes: [] };
+const eligible: SignInEligibility = {
+  organizationId: 'o',
+  organizationStatus: 'active',
+  needsProof: false,
+  scopes: [],
+};
 
 interface Fixture {
   /** Of the first check, and of the one under the lock. */

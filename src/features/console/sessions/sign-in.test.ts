@@ -219,6 +219,18 @@ describe('POST /console/api/session', () => {
       assert.equal((await eventsOf(agentId)).at(-1)?.action, 'session.refused');
   });
 
+  it('401 UNAUTHORIZED for the secret of an agent that demands a proof of possession; recorded', async () => {
+    const agent = await t.agent({ dpopBoundAccessTokens: true });
+    const answer = await web.signIn(secretOf(agent));
+    assert.equal(answer.status, 401);
+    assert.match(answer.json.message, /proof of possession \(DPoP\).*POST \/api\/v1\/console\/links/);
+    const event = (await eventsOf(agent.agentId)).at(-1);
+    assert.equal(event?.action, 'session.refused');
+    // A wrong secret learns nothing of it.
+    const wrong = await web.signIn({ ...secretOf(agent), clientSecret: 'cs_wrong' });
+    assert.doesNotMatch(wrong.json.message, /DPoP/);
+  });
+
   it('415 and 413 come in the envelope', async () => {
     const form = await t.call('POST', sessionUrl, {
       payload: 'clientId=x',

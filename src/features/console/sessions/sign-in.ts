@@ -27,6 +27,9 @@ export type SignInService = (request: SignInRequest) => Promise<string>;
 
 /** The same for an unknown client and a wrong secret. */
 const wrongSecret = 'client authentication failed: check the client id, and that its secret is current';
+/** Its secret alone must open nothing. A link is made with a token, which needed a proof. */
+const proofNeeded =
+  'this agent demands a proof of possession (DPoP), so its secret alone cannot sign in: make a link with POST /api/v1/console/links and a token of the agent, or sign in as a person';
 const wrongLink =
   'the link was used already, or is older than a minute: get a new one with `countersign console`';
 const wrongCode =
@@ -78,7 +81,10 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       const eligibility = await lockEligibility(tx, agentId);
       // Again, under the lock: it may have been rotated or revoked since the first check.
       const credentialId = await findCredential(tx, agentId, secret);
-      const problem = credentialId === undefined ? wrongSecret : eligibility?.problem;
+      const problem =
+        credentialId === undefined
+          ? wrongSecret
+          : (eligibility?.problem ?? (eligibility?.needsProof ? proofNeeded : undefined));
       if (!eligibility || problem !== undefined)
         return { agentId, reason: problem ?? wrongSecret, eligibility };
       const { organizationId, scopes } = eligibility;

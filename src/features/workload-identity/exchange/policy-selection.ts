@@ -16,7 +16,7 @@ import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
 import { audiencesNamed, checksOf } from '../policies/match.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
-import { roundRobinKeySources } from './round-robin.ts';
+import { keySourceOf, roundRobinKeySources } from './round-robin.ts';
 import { findPoliciesByPrefix, findPoliciesOfAgent, findSpiffeIssuers, type RankedPolicy } from './store.ts';
 
 /** Limits for one token, per organization and in total. They bound the work that one request can cause. */
@@ -94,7 +94,7 @@ export function createPolicySelection({
     new Map(
       await Promise.all(
         roundRobinKeySources(policies, maxKeySources).map(
-          async (source) => [source.jwksUri, await externalTokens.verify(token, source)] as const,
+          async (source) => [keySourceOf(source), await externalTokens.verify(token, source)] as const,
         ),
       ),
     );
@@ -122,7 +122,7 @@ export function createPolicySelection({
       competing.map(({ policy }) => policy),
     );
     const accepted = competing.flatMap(({ policy, failed }) => {
-      const verified = verdicts.get(policy.jwksUri);
+      const verified = verdicts.get(keySourceOf(policy));
       return verified && !isRefused(verified) ? [{ policy, failed, verified }] : [];
     });
     const organizations = new Set(accepted.map(({ policy }) => policy.organizationId));
@@ -162,11 +162,11 @@ function noMatch(
 
 function noValidSignature(
   matching: readonly EvaluatedPolicy[],
-  verdicts: ReadonlyMap<string | null, object>,
+  verdicts: ReadonlyMap<string, object>,
   isAgentNamed: boolean,
 ): SelectionFailure {
   const problems = matching.map(({ policy }) => {
-    const verdict = verdicts.get(policy.jwksUri);
+    const verdict = verdicts.get(keySourceOf(policy));
     return { policy, problem: verdict && isRefused(verdict) ? verdict.reason : tooManySources };
   });
   // An organization can solve this problem itself, so it comes first.

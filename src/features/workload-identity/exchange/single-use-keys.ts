@@ -16,12 +16,13 @@ export interface SingleUseKeys {
  */
 export function singleUseKeysOf(
   { issuer, claims, fingerprint }: UnverifiedToken,
-  { organizationId, jwksUri }: Pick<TrustPolicy, 'organizationId' | 'jwksUri'>,
+  { organizationId, issuer: trusted, jwksUri }: Pick<TrustPolicy, 'organizationId' | 'issuer' | 'jwksUri'>,
 ): SingleUseKeys {
   const { jti } = claims;
   const id = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', fingerprint];
   return {
-    byKeySet: hashOf([issuer, jwksUri, ...id]),
+    // The issuer of the policy: a JWT-SVID may name none.
+    byKeySet: hashOf([trusted, jwksUri, ...id]),
     byOrganization: hashOf(['organization', organizationId, issuer, fingerprint]),
   };
 }

@@ -10,6 +10,7 @@ import {
   jwtType,
   tokenExchange,
 } from '../../../../test/support/scenarios/delegations.ts';
+import { createTenant } from '../../../../test/support/scenarios/plans.ts';
 import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
@@ -138,6 +139,81 @@ describe('spiffe_jwt', () => {
     const svid = await policy.sign();
     assert.equal((await authenticate(svid)).status, 401);
     assert.equal((await authenticate(svid, { client_id: policy.agentId })).status, 401);
+  });
+
+  describe('without iss, with policies of several issuers for one subject', () => {
+    /** Each issuer says itself where its keys are. */
+    const policyOf = async (
+      from: Awaited<ReturnType<typeof startIssuer>>,
+      changes: Record<string, unknown>,
+    ) => {
+      const policy = await createPolicy({ provider: 'spiffe', singleUse: false, ...changes }, from);
+      return { ...policy, svid: () => from.sign({ sub: policy.subject, iss: undefined, jti: undefined }) };
+    };
+    const pair = async () => ({
+      issuers: [await startIssuer(t.clock), await startIssuer(t.clock)] as const,
+      subject: `spiffe://prod.example/ns/default/sa/${randomUUID()}`,
+    });
+
+    it('200 by the policy whose issuer has signed, with its scopes only', async () => {
+      const { issuers, subject } = await pair();
+      const { agentId } = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
+      const wide = await policyOf(issuers[0], { subject, agentId, scopes: ['agents:read', 'audit:read'] });
+      const narrow = await policyOf(issuers[1], { subject, agentId, scopes: ['agents:read'] });
+      for (const { svid, policyId, scopes } of [wide, narrow])
+        for (const form of [{ client_id: agentId }, {}]) {
+          const { status, json } = await authenticate(await svid(), form);
+          assert.equal(status, 200, JSON.stringify(json));
+          const claims = decodeJwt(json.access_token);
+          assert.deepEqual([claims.trust_policy_id, claims.scope], [policyId, scopes.join(' ')]);
+        }
+      const { status } = await authenticate(await narrow.svid(), { client_id: agentId, scope: 'audit:read' });
+      assert.notEqual(status, 200);
+    });
+
+    it('200 for the workload of each organization: the policy of the other neither blocks nor captures it', async () => {
+      const { issuers, subject } = await pair();
+      const foreign = await createTenant(t);
+      const own = await policyOf(issuers[0], { subject, scopes: ['agents:read'] });
+      const other = await policyOf(issuers[1], {
+        subject,
+        agentId: foreign.agentId,
+        scopes: ['agents:read'],
+      });
+      for (const { svid, agentId } of [own, other]) {
+        const { status, json } = await authenticate(await svid());
+        assert.equal(status, 200, JSON.stringify(json));
+        assert.equal(decodeJwt(json.access_token).sub, agentId);
+      }
+    });
+
+    it('200 for an id that the keys of another issuer have signed, too: a single use is one of each issuer', async () => {
+      const { issuers } = await pair();
+      const jti = randomUUID();
+      for (const issuer of issuers) {
+        const { agentId } = await createTenant(t);
+        const { subject } = await createPolicy(
+          { provider: 'spiffe', subject: `spiffe://prod.example/ns/${randomUUID()}`, agentId, scopes: [] },
+          issuer,
+        );
+        const svid = await issuer.sign({ sub: subject, iss: undefined, jti });
+        const [first, second] = [await authenticate(svid), await authenticate(svid)];
+        assert.deepEqual([first.status, second.status], [200, 401], first.text);
+      }
+    });
+
+    it('200 although an organization has policies of more issuers than are ever looked at', async () => {
+      const { issuers, subject } = await pair();
+      const mallory = await createTenant(t);
+      for (let count = 10; count <= 35; count += 1)
+        await createPolicy({
+          ...{ provider: 'spiffe', subject, agentId: mallory.agentId, scopes: [] },
+          issuer: `http://127.0.0.1:1/${count}`,
+        });
+      const own = await policyOf(issuers[0], { subject, scopes: ['agents:read'] });
+      const { status, json } = await authenticate(await own.svid());
+      assert.equal(status, 200, JSON.stringify(json));
+    });
   });
 
   it("the policy's single use holds for the signed content", async () => {

@@ -30,7 +30,7 @@ export const findPoliciesOfAgent = (
         order by p.created_at, p.policy_id limit ${limit}`,
   );
 
-/** The issuers of the policies for SPIFFE whose subject prefix is one of these. */
+/** The issuers of the policies for SPIFFE whose subject prefix is one of these: the first of each organization, then the second of each. */
 export async function findSpiffeIssuers(
   db: Queryable,
   prefixes: readonly string[],
@@ -38,8 +38,10 @@ export async function findSpiffeIssuers(
 ): Promise<string[]> {
   const rows = await db.many<{ issuer: string }>(
     'oidc.findSpiffeIssuers',
-    sql`select distinct issuer from trust_policies
-        where provider = 'spiffe' and subject_head = any(${prefixes}::text[]) order by issuer limit ${limit}`,
+    sql`select issuer from (
+          select issuer, dense_rank() over (partition by organization_id order by issuer) as place from trust_policies
+          where provider = 'spiffe' and subject_head = any(${prefixes}::text[])) as named
+        group by issuer order by min(place), issuer limit ${limit}`,
   );
   return rows.map(({ issuer }) => issuer);
 }

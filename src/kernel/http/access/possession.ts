@@ -50,11 +50,14 @@ export const createCheckPossession =
   ): Promise<VerifiedProof | PossessionRefusal> => {
     if (keyThumbprint === undefined) return unboundAsDpop;
     if (!isDpop) return boundAsBearer;
-    const [path] = url.split('?', 1);
     return checkProof(headers.dpop, {
       method,
-      url: `${origin}${path}`,
+      url: `${origin}${pathIn(url)}`,
       accessToken: token,
       thumbprint: keyThumbprint,
     });
   };
+
+/** Of a request target, which may name a scheme and an authority (RFC 9112 §3.2.2). Routes do not look at these, and neither does a proof. */
+const pathIn = (target: string): string =>
+  target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/';

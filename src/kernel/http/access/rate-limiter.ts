@@ -18,11 +18,12 @@ export interface RateLimiter {
     perMinute?: number | null,
     entry?: RouteEntry,
   ): Promise<void>;
-  /** Refuses the request of a client whose window is used up, without counting: before work that costs more than a count. */
+  /** Refuses the request of a client whose window is used up, without counting: before work that costs more than a count. The same window. */
   refuseExceeded(
     reply: FastifyReply,
     context: RequestContext,
     client: Pick<Identity, 'agentId' | 'rateLimitPerMinute'>,
+    entry?: RouteEntry,
   ): Promise<void>;
   /**
    * In the window of the console: of the person or the agent of the session, or of the address without one. Programs that use up the
@@ -63,6 +64,20 @@ export function createRateLimiter({
     });
   };
 
+  /** Subject and limit. */
+  const windowOf = (
+    context: RequestContext,
+    clientId: string | undefined,
+    perMinute: number | null | undefined,
+    entry: RouteEntry | undefined,
+  ): [string, number | undefined] => {
+    const subject = subjectOf(context, clientId);
+    const own = ownWindowOf(entry);
+    if (!own) return [subject, perMinute ?? undefined];
+    const limit = Math.max(own.perMinute, window.unused().limit, perMinute ?? 0);
+    return [`route:${entry?.path}:${subject}`, limit];
+  };
+
   const countBelowConsole = async (
     reply: FastifyReply,
     context: RequestContext,
@@ -79,21 +94,14 @@ export function createRateLimiter({
     async countAgainst(reply, context, clientId, perMinute, entry) {
       // A handler may call this twice: its batch is retried item by item when another item fails.
       if (!context.counted) {
-        const subject = subjectOf(context, clientId);
-        const own = ownWindowOf(entry);
-        const state = own
-          ? window.count(
-              `route:${entry?.path}:${subject}`,
-              Math.max(own.perMinute, window.unused().limit, perMinute ?? 0),
-            )
-          : window.count(subject, perMinute ?? undefined);
+        const state = window.count(...windowOf(context, clientId, perMinute, entry));
         context.counted = state instanceof Promise ? await state : state;
       }
       applyWindow(reply, context.counted, clientId);
     },
 
-    async refuseExceeded(reply, context, { agentId, rateLimitPerMinute }) {
-      const state = await window.peek(subjectOf(context, agentId), rateLimitPerMinute ?? undefined);
+    async refuseExceeded(reply, context, { agentId, rateLimitPerMinute }, entry) {
+      const state = await window.peek(...windowOf(context, agentId, rateLimitPerMinute, entry));
       if (!state.exceeded) return;
       context.counted = state;
       applyWindow(reply, state, agentId);

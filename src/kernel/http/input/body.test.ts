@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../../fail.ts';
-import { readForm } from './body.ts';
+import { readForm, readJson } from './body.ts';
 
 const read = (form: string | Buffer) => ({ ...readForm(Buffer.from(form)) });
 
@@ -52,4 +52,44 @@ describe('readForm', () => {
         (error) => error instanceof ApiError && error.code === 'VALIDATION_ERROR',
       );
     });
+});
+
+describe('readJson', () => {
+  const name = fc.constantFrom('a', 'b', '1', 'toJSON', '{":', '\\"');
+  const { value: json } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, name, fc.integer(), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 3 }),
+    object: fc.dictionary(name, tie('value')),
+  }));
+
+  for (const [spelling, indent] of [
+    ['compact', 0],
+    ['indented', 2],
+  ] as const) {
+    const textOf = (value: unknown) => JSON.stringify(value, null, indent);
+
+    it(`reads ${spelling} text`, () => {
+      fc.assert(
+        fc.property(json, (value) => {
+          assert.deepEqual(readJson(Buffer.from(textOf(value))), JSON.parse(textOf(value)));
+        }),
+      );
+    });
+
+    it(`refuses a duplicate field in ${spelling} text, with the same value and with another`, () => {
+      fc.assert(
+        fc.property(json, json, fc.boolean(), (first, other, same) => {
+          const field = (value: unknown) => `"twice":${textOf(value)}`;
+          const text = textOf([first, 'here']).replace(
+            /"here"(?=\s*\]$)/,
+            () => `{${field(first)},${field(same ? first : other)}}`,
+          );
+          assert.throws(
+            () => readJson(Buffer.from(text)),
+            (error) => error instanceof ApiError && error.code === 'VALIDATION_ERROR',
+          );
+        }),
+      );
+    });
+  }
 });

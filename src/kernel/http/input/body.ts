@@ -35,7 +35,8 @@ export function readJson(bytes: Buffer): unknown {
     refuse('body', 'is not valid JSON');
   }
   refuseUnsafe(value, 'body');
-  const repeated = duplicateField(text);
+  // A text without duplicates is usually the same after parsing, which costs a quarter of the scan.
+  const repeated = JSON.stringify(value) === text ? undefined : duplicateField(text);
   if (repeated !== undefined) refuseDuplicateFields([repeated]);
   return value;
 }
