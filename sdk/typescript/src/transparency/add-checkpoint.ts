@@ -42,11 +42,12 @@ export function parseAddCheckpoint(input: string | Uint8Array): ParsedAddCheckpo
   const oldSize = oldLine.startsWith('old ') ? parseDecimal(oldLine.slice(4)) : undefined;
   if (oldSize === undefined)
     throw new TransparencyError('MESSAGE_MALFORMED', 'the first line is not `old` and a size');
+  const proof = proofLines.map(parseProofLine);
   const note = parseNote(body.slice(end + 2));
   const checkpoint = parseCheckpoint(note.text);
   if (oldSize > checkpoint.size)
     throw new TransparencyError('MESSAGE_MALFORMED', 'the old size is above that of the checkpoint');
-  return { oldSize, proof: proofLines.map(parseProofLine), note, checkpoint };
+  return { oldSize, proof, note, checkpoint };
 }
 
 function parseProofLine(line: string): string {

@@ -54,10 +54,14 @@ function parseSignatureLine(line: string): NoteSignature {
   return { name, keyId: toHex(bytes.subarray(0, keyIdBytes)), payload: bytes.slice(keyIdBytes) };
 }
 
+/** Throws when a name would end its line, or has another character that a reader would refuse. */
 export const formatSignatureLines = (signatures: readonly NoteSignature[]): string =>
-  signatures
-    .map(({ name, keyId, payload }) => `${linePrefix}${name} ${toBase64(concat(fromHex(keyId), payload))}\n`)
-    .join('');
+  signatures.map(formatSignatureLine).join('');
+
+function formatSignatureLine({ name, keyId, payload }: NoteSignature): string {
+  if (!isKeyName(name)) throw new TransparencyError('NOTE_MALFORMED', 'a name that is not one of a key');
+  return `${linePrefix}${name} ${toBase64(concat(fromHex(keyId), payload))}\n`;
+}
 
 /** Throws when a reader would refuse the note. */
 export function formatNote({ text, signatures }: Note): string {

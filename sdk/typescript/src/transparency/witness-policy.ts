@@ -50,7 +50,9 @@ export function parseWitnessPolicy(file: string): ParsedWitnessPolicy {
   const quorum = first?.quorum ?? 1;
   // A witness with a problem is not counted, which would make this a second problem of its line.
   if (first && quorum > witnesses.length && problems.length === 0)
-    problems.push(`line ${first.line}: the quorum is ${quorum}, but there are ${witnesses.length} witnesses`);
+    problems.push(
+      `line ${first.line}: the quorum is ${quorum}, but there ${witnesses.length === 1 ? 'is 1 witness' : `are ${witnesses.length} witnesses`}`,
+    );
   if (problems.length > 0) return { problems };
   return { policy: { witnesses: witnesses.map(({ key, url }) => ({ key, url })), quorum } };
 }
