@@ -1,6 +1,7 @@
 /** Keys, a tree that is computed without the code under test, and a log in memory. */
 import assert from 'node:assert/strict';
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import fc from 'fast-check';
 import { appendLeaves } from '../../src/transparency/append-leaves.ts';
 import type { Signer } from '../../src/transparency/ed25519.ts';
 import { TransparencyError, type TransparencyErrorCode } from '../../src/transparency/errors.ts';
@@ -80,3 +81,18 @@ export const refusal = (code: TransparencyErrorCode) => (error: unknown) => {
   assert.equal(error.code, code, error.message);
   return true;
 };
+
+const characters = [
+  ...'aB0./:-_=# +—é😀',
+  '\u007f',
+  '\u0085',
+  '\u00a0',
+  '\u2028',
+  '\u3000',
+  '\ufeff',
+  '\u{10ffff}',
+];
+
+/** A line of a note: characters that Unicode, base64 or the form of a note treats in a special way. */
+export const lineText = (limits: { readonly minLength?: number; readonly maxLength?: number } = {}) =>
+  fc.string({ unit: fc.constantFrom(...characters), ...limits });
