@@ -5,6 +5,7 @@ import {
   formatAddCheckpoint,
   formatKnownSize,
   maxProofLines,
+  maxRequestBytes,
   parseAddCheckpoint,
   parseKnownSize,
 } from '../../src/transparency/add-checkpoint.ts';
@@ -44,6 +45,11 @@ describe('the request add-checkpoint', () => {
     );
   });
 
+  it('may have as many lines of proof as are allowed', () => {
+    const longest = { oldSize: 5, proof: Array.from({ length: maxProofLines }, () => 'ef'.repeat(32)), note };
+    assert.deepEqual(parseAddCheckpoint(formatAddCheckpoint(longest)).proof, longest.proof);
+  });
+
   it('may have extension lines and further signatures', async () => {
     const longer = `${text}extension\n`;
     const signatures = [await signNote(longer, log), await cosign(longer, 1, witness)];
@@ -68,6 +74,7 @@ describe('the request add-checkpoint', () => {
     'a hash with surplus bits': body.replace('=\n', 'B\n').replace('EB\n', 'F=\n'),
     'a hash and a space': body.replace('=\n', '= \n'),
     'a carriage return': body.replaceAll('\n', '\r\n'),
+    'too many bytes': `old 5\n\n${'x'.repeat(maxRequestBytes)}`,
     'too many lines': body.replace(proofLine, proofLine.repeat(maxProofLines)),
   };
   for (const [title, input] of Object.entries(malformed))

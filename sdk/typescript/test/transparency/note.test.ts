@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { repetitions } from '../../../../test/support/repetitions.ts';
+import { UnsupportedAlgorithm } from '../../src/audit/statement-reader.ts';
 import { toBase64 } from '../../src/transparency/bytes.ts';
 import {
   formatNote,
@@ -99,6 +100,15 @@ describe('a signed note', () => {
 
   it('is refused with any bit changed', async () => {
     for (const changed of bitChanges(Buffer.from(signed))) await assert.rejects(openNote(changed, [log.key]));
+  });
+
+  it('UnsupportedAlgorithm on a platform without Ed25519, which is no verdict about the note', async (t) => {
+    const importKey = t.mock.method(crypto.subtle, 'importKey', () =>
+      Promise.reject(new DOMException('unknown algorithm', 'NotSupportedError')),
+    );
+    await assert.rejects(openNote(signed, [log.key]), UnsupportedAlgorithm);
+    importKey.mock.mockImplementation(() => Promise.reject(new DOMException('not a key', 'DataError')));
+    await assert.rejects(openNote(signed, [log.key]), refusal('SIGNATURE_INVALID'));
   });
 
   it('replaces the signature of a key that signs again', async () => {

@@ -107,6 +107,12 @@ describe('the file of witnesses', () => {
     ]);
   });
 
+  it('says nothing of a quorum that only a wrong line puts out of reach', () => {
+    assert.deepEqual(problemsOf(`${v1} https://w1.example`, v2, 'quorum 2'), [
+      'line 2: a line has a verifier key and a URL, or is `quorum N`',
+    ]);
+  });
+
   it('is bounded', () => {
     const line = (at: number) => `${formatVerifierKey(keyOf(`w${at}`, at))} https://w${at}.example`;
     const lines = Array.from({ length: maxWitnesses + 1 }, (_, at) => line(at));
