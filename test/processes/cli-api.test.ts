@@ -431,7 +431,7 @@ describe('refusals are one line with an exit code', () => {
     assertRefused(
       await run(['agents', 'list'], { env }),
       1,
-      /sent no JSON; is it the address of Countersign\?/,
+      /sent no JSON \(text\/html\); is it the address of Countersign\?/,
     );
     assertRefused(
       await run(['webhooks', 'list'], { env }),

@@ -1,6 +1,7 @@
 /**
  * Every command as a process, once: its arguments, variables, standard input, output, exit code and signals reach the command line,
- * which the other tests run in their own process. `serve`, `worker` and `dev`: shutdown.test.ts, commands.test.ts and dev.test.ts.
+ * which the other tests run in their own process. `serve`, `worker`, `dev` and `witness`: shutdown.test.ts, commands.test.ts, dev.test.ts
+ * and witness.test.ts.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -99,7 +100,7 @@ it('every command has a test here, or is a server', () => {
     .map((command) => command.name());
   const tested = [...ofClients, ...ofServers].map(({ args: [name = ''] }) => name);
   const below = ['login', 'profiles', 'logout', 'listen'];
-  const servers = ['serve', 'worker', 'dev'];
+  const servers = ['serve', 'worker', 'dev', 'witness'];
   assert.deepEqual(
     names.filter((name) => ![...tested, ...below, ...servers].includes(name)),
     [],

@@ -77,6 +77,7 @@ const slowest = [
 const extended = new Set([
   // Install packages or use other compilers.
   'sdk/typescript/test/package.test.ts',
+  'sdk/typescript/test/transparency/go.test.ts',
   'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
   'test/clients/protected-apis.test.ts',
@@ -123,6 +124,7 @@ const extended = new Set([
 
 /** Both commands run these: `npm run test:all` with many repetitions. */
 const repeated = new Set([
+  'sdk/typescript/test/transparency/proofs.test.ts',
   'src/features/audit/chain/keys/rotation.test.ts',
   'src/features/audit/verify/tamper.test.ts',
   'sdk/typescript/test/fast-link-parser.test.ts',

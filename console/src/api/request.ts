@@ -1,12 +1,14 @@
 /**
- * The only place that calls fetch. It adds the CSRF header, turns failures into ApiError with the request id, waits once
- * when the rate limit says so, and reports a lost session and a lost connection to listeners.
+ * The only place that calls fetch. It adds the CSRF header to the SDK's request loop, turns failures into ApiError with the request id, and
+ * reports a lost session, a lost connection and the waits of the loop to listeners.
  */
 
 import type { Part } from '../../../sdk/typescript/src/api.ts';
-import { fillPath, withQuery } from '../../../sdk/typescript/src/request-path.ts';
-import { readRefusal } from '../../../sdk/typescript/src/response.ts';
-import { waitOf } from '../../../sdk/typescript/src/retry.ts';
+import { ConnectionError } from '../../../sdk/typescript/src/errors.ts';
+import { sleep } from '../../../sdk/typescript/src/platform.ts';
+import { createRequestLoop } from '../../../sdk/typescript/src/request-loop.ts';
+import { fillPath, initOf, withQuery } from '../../../sdk/typescript/src/request-rules.ts';
+import { readJson, readRefusal } from '../../../sdk/typescript/src/response.ts';
 import { ApiError } from './api-error.ts';
 import { type OperationId, type Operations, operations } from './generated.ts';
 
@@ -30,9 +32,6 @@ export interface AnyInput {
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
-
-/** The longest time that a request waits after a 429. Otherwise the error is shown at once. */
-const longestWaitSeconds = 60;
 
 type Listener = (event: RequestEvent) => void;
 export type RequestEvent =
@@ -65,79 +64,76 @@ export function pathOf(id: OperationId, { params = {}, query = {} }: AnyInput = 
 }
 
 /** Sends an operation of the API for the session's agent. */
-export async function call<Id extends OperationId>(
+export const call = <Id extends OperationId>(
   id: Id,
   input: Input<Id>,
-  options: CallOptions = {},
-): Promise<Output<Id>> {
-  const response = await callRaw(id, input as AnyInput, options);
-  return readBody(response) as Promise<Output<Id>>;
-}
+  options?: CallOptions,
+): Promise<Output<Id>> => callAndRead(id, input as AnyInput, options, readJson) as Promise<Output<Id>>;
 
 /** The same, with the response as it is: for downloads and streams. It fails like `call`. */
-export const callRaw = (id: OperationId, input: AnyInput, options: CallOptions = {}): Promise<Response> =>
-  send(operations[id].method, `/console${pathOf(id, input)}`, input.body, options);
+export const callRaw = (id: OperationId, input: AnyInput, options?: CallOptions): Promise<Response> =>
+  callAndRead(id, input, options, async (response) => response);
+
+const callAndRead = <T>(
+  id: OperationId,
+  input: AnyInput,
+  options: CallOptions | undefined,
+  read: (response: Response) => Promise<T>,
+): Promise<T> => send(operations[id].method, `/console${pathOf(id, input)}`, input.body, options, read);
 
 /** A request to one of the console's own routes, such as `/console/api/session`. */
-export async function sendJson(
+export const sendJson = (
   method: string,
   path: string,
   body?: unknown,
-  options: CallOptions = {},
-): Promise<unknown> {
-  return readBody(await send(method, path, body, options));
-}
+  options?: CallOptions,
+): Promise<unknown> => send(method, path, body, options, readJson);
 
-async function readBody(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text === '') return undefined;
-  return /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
-}
-
-async function send(
-  method: string,
-  path: string,
-  body: unknown,
-  { signal }: CallOptions,
-  isRetry = false,
-): Promise<Response> {
-  const response = await fetchOnce(method, path, body, signal);
-  if (response.ok) return response;
-  const seconds = Math.ceil((waitOf(response.headers, Date.now()) ?? 0) / 1000);
-  if (response.status === 429 && !isRetry && seconds > 0 && seconds <= longestWaitSeconds) {
-    report({ type: 'waiting', seconds });
-    await pause(seconds * 1000, signal);
-    return send(method, path, body, { signal }, true);
-  }
-  // The sign-in page shows the refusal of a sign-in itself.
-  if (response.status === 401 && /^\/console\/api\/(v1|me)\//.test(path)) report({ type: 'unauthorized' });
-  throw await errorOf(response);
-}
-
-async function fetchOnce(
-  method: string,
-  path: string,
-  body: unknown,
-  signal: AbortSignal | undefined,
-): Promise<Response> {
-  try {
-    const response = await fetch(path, {
-      method,
-      headers: {
-        accept: 'application/json',
-        'x-countersign-console': '1',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
-      credentials: 'same-origin',
-      cache: 'no-store',
-    });
+const platform = {
+  async fetch(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const response = await fetch(url, init);
     lastAnswerAt = Date.now();
     report({ type: 'online' });
     return response;
+  },
+  now: () => Date.now(),
+  random: () => Math.random(),
+  sleep,
+};
+
+/** A longer wait than a minute is shown as an error. After other failures react-query repeats what reads. */
+const loop = createRequestLoop(platform, {
+  attempts: 2,
+  maxWaitSeconds: 60,
+  // In effect none: the browser has a limit of its own, and a page's clock leaps when the computer wakes up.
+  timeoutSeconds: 86_400,
+  onWait: (seconds) => report({ type: 'waiting', seconds }),
+});
+
+async function send<T>(
+  method: string,
+  path: string,
+  body: unknown,
+  { signal }: CallOptions = {},
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  const headers = { accept: 'application/json', 'x-countersign-console': '1' };
+  const init = (): RequestInit => ({
+    ...initOf(method, headers, body),
+    credentials: 'same-origin',
+    cache: 'no-store',
+    redirect: 'follow',
+  });
+  try {
+    return await loop({ url: path, init, repeat: 'after-429', signal }, async (response) => {
+      if (response.ok) return read(response);
+      // The sign-in page shows the refusal of a sign-in itself.
+      if (response.status === 401 && /^\/console\/api\/(v1|me)\//.test(path))
+        report({ type: 'unauthorized' });
+      throw await errorOf(response);
+    });
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (!(error instanceof ConnectionError) || error.code === 'invalid_response') throw error;
     report({ type: 'offline' });
     throw new ApiError({
       status: 0,
@@ -148,21 +144,8 @@ async function fetchOnce(
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const { status, code, message, details, requestId } = await readRefusal(response);
-  return new ApiError({
-    status,
-    code: code ?? `HTTP_${status}`,
-    message: message ?? `The server answered with status ${status}.`,
-    requestId,
-    details: details as Record<string, unknown> | undefined,
-  });
+  const refusal = await readRefusal(response);
+  const { status, code = `HTTP_${status}`, details } = refusal;
+  const { message = `The server answered with status ${status}.` } = refusal;
+  return new ApiError({ ...refusal, code, message, details: details as Record<string, unknown> });
 }
-
-const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });

@@ -5,7 +5,7 @@
  */
 
 import { type OperationEntry, type OperationId, type Operations, operations } from './generated.ts';
-import { fillPath, withQuery } from './request-path.ts';
+import { fillPath, initOf, withQuery } from './request-rules.ts';
 import { readJson, redirectOf } from './response.ts';
 
 /** Keys whose type has no required field may be left out. */
@@ -54,8 +54,7 @@ export interface ApiRequest {
   readonly entry: OperationEntry;
   /** Path and query. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | URLSearchParams | undefined;
+  readonly init: RequestInit;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -114,12 +113,14 @@ function requestOf(
   return {
     entry,
     path: withQuery(path, query),
-    headers: {
-      accept: entry.stream ? '*/*' : 'application/json',
-      ...(body !== undefined && !entry.form && { 'content-type': 'application/json' }),
-      ...(entry.idempotencyKey && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
-    },
-    body: entry.form ? formOf(body) : body === undefined ? undefined : JSON.stringify(body),
+    init: initOf(
+      entry.method,
+      {
+        accept: entry.stream ? '*/*' : 'application/json',
+        ...(entry.idempotencyKey && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
+      },
+      entry.form ? formOf(body) : body,
+    ),
     signal,
   };
 }

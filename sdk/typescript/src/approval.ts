@@ -15,8 +15,8 @@ import {
 } from './errors.ts';
 import { createSession, type PersonSession, personTokens } from './person-session.ts';
 import { type Platform, unlessAborted } from './platform.ts';
-import { originOf, readError, readJson, redirectOf } from './response.ts';
-import { eitherOf } from './retry.ts';
+import { eitherOf } from './request-loop.ts';
+import { originOf, readFields } from './response.ts';
 import { readScope, type Scopes } from './scope.ts';
 import { isTemporary } from './token-cache.ts';
 import type { AuthorizationDetail } from './verify/access-token.ts';
@@ -281,11 +281,8 @@ function formOf(options: ApprovalOptions): Record<string, string> {
 }
 
 async function readRequested(response: Response): Promise<Requested> {
-  const redirect = redirectOf(response);
-  if (redirect) throw redirect;
-  if (!response.ok) throw await readError(response);
-  const answer = (await readJson(response, maxAnswerBytes)) as Readonly<Record<string, unknown>> | undefined;
-  const { auth_req_id, approval_id, expires_in, interval = 5 } = answer ?? {};
+  const answer = await readFields(response, maxAnswerBytes);
+  const { auth_req_id, approval_id, expires_in, interval = 5 } = answer;
   if (
     typeof auth_req_id !== 'string' ||
     typeof approval_id !== 'string' ||

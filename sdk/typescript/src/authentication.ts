@@ -4,8 +4,9 @@ import type { Dpop } from './dpop.ts';
 import { ConnectionError } from './errors.ts';
 import type { Platform } from './platform.ts';
 import { importKey, type PrivateKey, type SigningKey } from './private-key.ts';
-import { originOf, readError, readJson, redirectOf } from './response.ts';
-import type { Outcome, Retry } from './retry.ts';
+import type { RequestLoop } from './request-loop.ts';
+import { postForm } from './request-rules.ts';
+import { originOf, readFields } from './response.ts';
 import type { IssuedToken } from './token-cache.ts';
 import { isDetails } from './verify/access-token.ts';
 
@@ -44,8 +45,8 @@ export interface TokenRequestDeps {
   readonly auth: Auth;
   readonly dpop: Dpop | undefined;
   readonly platform: Platform;
-  readonly retry: Retry;
-  readonly once: Retry;
+  readonly loop: RequestLoop;
+  readonly once: RequestLoop;
 }
 
 const jwtType = 'urn:ietf:params:oauth:token-type:jwt';
@@ -58,51 +59,45 @@ const maxAnswerBytes = 256 * 1024;
 const maxLifetimeSeconds = 86_400;
 
 export function createTokenRequests(deps: TokenRequestDeps): TokenRequests {
-  const { issuer, clientId, auth, dpop, platform, retry, once } = deps;
+  const { issuer, clientId, auth, dpop, loop, once } = deps;
   const prove = createProof(deps);
+  const isWorkload = (chain: string | undefined): boolean =>
+    typeof auth === 'function' && chain === undefined;
 
   /** A workload exchanges its token; other clients, and workloads that redeem a delegation, use the token endpoint. */
-  const formOf = async ({
-    resource,
-    scope,
-    chain,
-  }: TokenTarget): Promise<[string, Record<string, string>]> => {
+  const formOf = async ({ resource, scope, chain }: TokenTarget): Promise<Record<string, string>> => {
     const wanted = { ...(resource && { resource }), ...(scope && { scope }) };
-    if (chain !== undefined) {
-      const exchange = { grant_type: tokenExchange, subject_token: chain, subject_token_type: jwtType };
-      return ['/api/v1/token', { ...exchange, ...wanted, ...(await prove()) }];
-    }
+    const exchange = { grant_type: tokenExchange, subject_token_type: jwtType };
+    if (chain !== undefined) return { ...exchange, subject_token: chain, ...wanted, ...(await prove()) };
     if (typeof auth !== 'function')
-      return ['/api/v1/token', { grant_type: 'client_credentials', ...wanted, ...(await prove()) }];
-    const subject = { subject_token: await readWorkloadToken(auth), subject_token_type: jwtType };
-    return ['/api/v1/oidc/token', { grant_type: tokenExchange, client_id: clientId, ...subject, ...wanted }];
+      return { grant_type: 'client_credentials', ...wanted, ...(await prove()) };
+    return { ...exchange, client_id: clientId, subject_token: await readWorkloadToken(auth), ...wanted };
   };
-
-  const send = (path: string, form: Record<string, string>, signal: AbortSignal) =>
-    (dpop ?? platform).fetch(`${issuer}${path}`, {
-      method: 'POST',
-      headers: { accept: 'application/json' },
-      body: new URLSearchParams(form),
-      redirect: 'manual',
-      signal,
-    });
 
   return {
     prove,
     post: ({ path, form, once: isOnce, signal }, read) =>
-      (isOnce ? once : retry)({ repeat: 'after-429', signal }, async (attemptSignal) => {
-        const response = await send(path, { ...form, ...(await prove()) }, attemptSignal);
-        if (response.status === 429 || response.status === 503) return { refused: response };
-        return { result: await read(response) };
-      }),
+      (isOnce ? once : loop)(
+        {
+          url: `${issuer}${path}`,
+          init: async () => postForm({ ...form, ...(await prove()) }),
+          repeat: 'after-429',
+          signal,
+          fetch: dpop?.fetch,
+        },
+        read,
+      ),
     issue: (target, isOnce) =>
-      // A second token does no harm. Each attempt has a new assertion, since the server takes each once.
-      (isOnce ? once : retry)({ repeat: 'always' }, async (signal): Promise<Outcome<IssuedToken>> => {
-        const [path, form] = await formOf(target);
-        const response = await send(path, form, signal);
-        if (response.status === 429 || response.status === 503) return { refused: response };
-        return { result: await readToken(response, dpop) };
-      }),
+      (isOnce ? once : loop)(
+        {
+          url: `${issuer}/api/v1/${isWorkload(target.chain) ? 'oidc/token' : 'token'}`,
+          init: async () => postForm(await formOf(target)),
+          // A second token does no harm.
+          repeat: 'always',
+          fetch: dpop?.fetch,
+        },
+        (response) => readToken(response, dpop),
+      ),
   };
 }
 
@@ -161,11 +156,8 @@ export async function readWorkloadToken(auth: () => string | Promise<string>): P
 
 /** With `dpop`, a token that is not bound is no use: a thief could present it. */
 export async function readToken(response: Response, dpop: Dpop | undefined): Promise<IssuedToken> {
-  const redirect = redirectOf(response);
-  if (redirect) throw redirect;
-  if (!response.ok) throw await readError(response);
-  const answer = (await readJson(response, maxAnswerBytes)) as Readonly<Record<string, unknown>> | undefined;
-  const { access_token, token_type, expires_in, scope, refresh_token, authorization_details } = answer ?? {};
+  const answer = await readFields(response, maxAnswerBytes);
+  const { access_token, token_type, expires_in, scope, refresh_token, authorization_details } = answer;
   const invalid = (problem: string) =>
     new ConnectionError('invalid_response', `${originOf(response)} sent no usable token: ${problem}`);
   if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))

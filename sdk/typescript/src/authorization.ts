@@ -11,7 +11,8 @@ import type { Dpop } from './dpop.ts';
 import { ApiError, AuthorizationError } from './errors.ts';
 import { type PersonTokens, personTokens } from './person-session.ts';
 import { createPlatform, type Platform } from './platform.ts';
-import { createRetry } from './retry.ts';
+import { createRequestLoop } from './request-loop.ts';
+import { postForm } from './request-rules.ts';
 import { readScope } from './scope.ts';
 
 export interface AuthorizationOptions {
@@ -62,7 +63,7 @@ export async function startAuthorization(options: AuthorizationOptions): Promise
     throw new TypeError('redirectUri must have no fragment');
   const scope = readScope(options.scope);
   const platform = createPlatform(options.platform);
-  const server = await discover(issuer, platform, createRetry(platform));
+  const server = await discover(issuer, createRequestLoop(platform));
 
   const [state, codeVerifier] = [randomText(), randomText()];
   const challenge = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
@@ -111,25 +112,19 @@ export async function finishAuthorization(
   const platform = createPlatform(options.platform);
   const { dpop } = options;
   const askedAt = platform.now();
+  const form = {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code,
+    code_verifier: codeVerifier,
+    resource,
+    ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
+  };
   // Without another attempt after a lost answer: the code may be used.
-  const issued = await createRetry(platform)({ repeat: 'after-429' }, async (signal) => {
-    const response = await (dpop ?? platform).fetch(server.tokenEndpoint, {
-      method: 'POST',
-      headers: { accept: 'application/json' },
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        client_id: clientId,
-        code,
-        code_verifier: codeVerifier,
-        resource,
-        ...(redirectUri !== undefined && { redirect_uri: redirectUri }),
-      }),
-      redirect: 'manual',
-      signal,
-    });
-    if (response.status === 429) return { refused: response };
-    return { result: await readToken(response, dpop).catch(rethrowRefusal) };
-  });
+  const issued = await createRequestLoop(platform)(
+    { url: server.tokenEndpoint, init: () => postForm(form), repeat: 'after-429', fetch: dpop?.fetch },
+    (response) => readToken(response, dpop).catch(rethrowRefusal),
+  );
   return personTokens({ issuer, clientId, resource }, issued, askedAt);
 }
 

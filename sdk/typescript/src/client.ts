@@ -6,8 +6,14 @@ import { type Auth, createTokenRequests, type TokenTarget } from './authenticati
 import { type Dpop, type DpopOptions, isStream, readDpop } from './dpop.ts';
 import type { CreatedDelegation, NewDelegation } from './generated.ts';
 import { createPlatform, type Platform } from './platform.ts';
+import {
+  createRequestLoop,
+  isRepeatable,
+  type Repeat,
+  type RetryOptions,
+  readRetry,
+} from './request-loop.ts';
 import { discard, readError, redirectOf } from './response.ts';
-import { type Attempt, createRetry, isRepeatable, type RetryOptions } from './retry.ts';
 import { readScope } from './scope.ts';
 import { createTokenCache } from './token-cache.ts';
 import type { WebhookHeaders } from './webhook.ts';
@@ -84,10 +90,11 @@ export function createClient(options: ClientOptions): Client {
     throw new TypeError('clientId must be the id of an agent');
   for (const resource of resources) readSecureUrl(resource, 'resources');
   const platform = createPlatform(options.platform);
-  const retry = createRetry(platform, options.retry);
-  const once = createRetry(platform, { ...options.retry, attempts: 1 });
+  const retry = readRetry(options.retry);
+  const loop = createRequestLoop(platform, retry);
+  const once = createRequestLoop(platform, { ...retry, attempts: 1 });
   const dpop = readDpop(options.dpop, options.platform);
-  const tokens = createTokenRequests({ issuer, clientId, auth, dpop, platform, retry, once });
+  const tokens = createTokenRequests({ issuer, clientId, auth, dpop, platform, loop, once });
   const cache = createTokenCache(platform);
 
   const keyOf = ({ resource, scope, chain }: TokenTarget) => JSON.stringify([chain, resource, scope]);
@@ -97,53 +104,48 @@ export function createClient(options: ClientOptions): Client {
   /** Sends with a token. A token that the server does not know any more is replaced once. */
   const send = async <T>(
     { url, init, target, signal }: Outgoing,
-    repeat: Attempt['repeat'],
-    read: (response: Response) => Promise<{ result: T; refused?: Response } | { refused: Response }>,
+    repeat: Repeat,
+    read: (response: Response) => Promise<T>,
   ): Promise<T> => {
     // Wrong options are errors of the program: fetch would throw the same TypeError as for a network error.
     new Request(url, repeat === 'never' ? { ...init, body: null } : init);
-    for (let isRenewed = false; ; isRenewed = true) {
-      const token = target && (await tokenOf(target, signal));
-      const headers = new Headers(init.headers);
-      if (token !== undefined && !dpop) headers.set('authorization', `Bearer ${token}`);
-      const answer = await retry({ repeat, signal }, async (attemptSignal) => {
-        const request: RequestInit = { ...init, headers, redirect: 'manual', signal: attemptSignal };
-        const response = await (token !== undefined && dpop
-          ? dpop.fetch(url, { ...request, accessToken: token })
-          : platform.fetch(url, request));
-        if (target && token !== undefined && isInvalidToken(response)) {
+    if (!target) return loop({ url, init: () => init, repeat, signal }, read);
+    let token = '';
+    return loop(
+      {
+        ...{ url, repeat, signal, fetch: dpop?.fetch },
+        async init() {
+          token = await tokenOf(target, signal);
+          if (dpop) return { ...init, accessToken: token };
+          const headers = new Headers(init.headers);
+          headers.set('authorization', `Bearer ${token}`);
+          return { ...init, headers };
+        },
+        renew(response) {
+          if (!isInvalidToken(response)) return false;
           cache.invalidate(keyOf(target), token);
-          if (!isRenewed && repeat !== 'never') {
-            discard(response);
-            return { result: undefined };
-          }
-        }
-        const outcome = await read(response);
-        return 'result' in outcome ? { ...outcome, result: { value: outcome.result } } : outcome;
-      });
-      if (answer) return answer.value;
-    }
+          return repeat !== 'never';
+        },
+      },
+      read,
+    );
   };
 
   const callApi =
-    (chain: string | undefined) => (request: ApiRequest, read: (response: Response) => Promise<unknown>) => {
-      const { entry, path, headers, body, signal } = request;
-      return send<unknown>(
+    (chain: string | undefined) =>
+    ({ entry, path, init, signal }: ApiRequest, read: (response: Response) => Promise<unknown>) =>
+      send(
         {
-          url: new URL(`${issuer}${path}`),
-          init: { method: entry.method, headers, ...(body !== undefined && { body }) },
+          ...{ url: new URL(`${issuer}${path}`), init, signal },
           // A delegation of a resource must not present that resource's token here.
           target: entry.scopes && { chain, resource: chain && issuer },
-          signal,
         },
-        isRepeatable(entry.method, headers) ? 'always' : 'after-429',
+        repeatOf(init),
         async (response) => {
-          if (response.status === 429 || response.status === 503) return { refused: response };
           if (!response.ok && !redirectOf(response)) throw await readError(response);
-          return { result: await read(response) };
+          return read(response);
         },
       );
-    };
 
   const targetOf = ({ resource, scope }: TokenOptions, chain: string | undefined): TokenTarget => ({
     chain,
@@ -162,13 +164,10 @@ export function createClient(options: ClientOptions): Client {
     let request: RequestInit = { ...init, headers };
     for (let count = 0; ; count += 1) {
       const target = mayGetToken(url) ? targetOf({ resource, scope }, chain) : undefined;
-      const response = await send<Response>(
+      const response = await send(
         { url, init: request, target, signal },
         repeatOf(request),
-        async (answer) =>
-          answer.status === 429 || answer.status === 503
-            ? { result: answer, refused: answer }
-            : { result: answer },
+        async (answer) => answer,
       );
       const refusal = redirect === 'manual' ? undefined : redirectOf(response);
       if (!refusal) return response;
@@ -236,7 +235,7 @@ const isInvalidToken = ({ status, headers }: Response): boolean =>
 
 const methodOf = ({ method = 'GET' }: RequestInit): string => method.toUpperCase();
 
-function repeatOf(request: RequestInit): Attempt['repeat'] {
+function repeatOf(request: RequestInit): Repeat {
   if (isStream(request.body)) return 'never';
   return isRepeatable(methodOf(request), request.headers) ? 'always' : 'after-429';
 }

@@ -8,8 +8,8 @@ import type { Dpop } from './dpop.ts';
 import { ConnectionError } from './errors.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import type { PrivateKey } from './private-key.ts';
-import { originOf, readError, readJson, redirectOf } from './response.ts';
-import { createRetry } from './retry.ts';
+import { createRequestLoop } from './request-loop.ts';
+import { originOf, readFields } from './response.ts';
 import { readScope } from './scope.ts';
 
 /** Where the ID-JAG will be used. */
@@ -54,17 +54,13 @@ export function requestIdJag(options: IdJagOptions): Promise<string> {
     resource,
     scope: readScope(scope),
   };
-  const deps = { dpop: options.dpop, platform, retry: createRetry(platform) };
+  const deps = { dpop: options.dpop, platform, loop: createRequestLoop(platform) };
   return requestToken(readIssuer(options.issuer), { clientId, auth }, async () => form, readIdJag, deps);
 }
 
 /** Another token must not be sent to the other server. */
 async function readIdJag(response: Response): Promise<string> {
-  const redirect = redirectOf(response);
-  if (redirect) throw redirect;
-  if (!response.ok) throw await readError(response);
-  const answer = (await readJson(response, maxAnswerBytes)) as Readonly<Record<string, unknown>> | undefined;
-  const { access_token, issued_token_type } = answer ?? {};
+  const { access_token, issued_token_type } = await readFields(response, maxAnswerBytes);
   if (typeof access_token === 'string' && access_token !== '' && issued_token_type === tokenType('id-jag'))
     return access_token;
   throw new ConnectionError('invalid_response', `${originOf(response)} sent no ID-JAG`);

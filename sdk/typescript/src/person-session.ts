@@ -5,8 +5,9 @@ import { discover, type ServerMetadata } from './authorize/discovery.ts';
 import type { Dpop } from './dpop.ts';
 import { ApiError, AuthorizationError } from './errors.ts';
 import { createPlatform, type Platform } from './platform.ts';
+import { createRequestLoop, type RequestLoop } from './request-loop.ts';
+import { postForm } from './request-rules.ts';
 import { discard, readError } from './response.ts';
-import { createRetry } from './retry.ts';
 import { type IssuedToken, isTemporary } from './token-cache.ts';
 import type { AuthorizationDetail } from './verify/access-token.ts';
 
@@ -107,6 +108,8 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
   const { dpop } = options;
   const key = { issuer, clientId, resource };
   const entry = `countersign ${JSON.stringify([issuer, clientId, resource])}`;
+  const loop = createRequestLoop(platform);
+  const refreshLoop = createRequestLoop(platform, refreshRetry);
   let discovery: Promise<Endpoints> | undefined = agent && Promise.resolve(agent.server);
   let flight: Promise<PersonTokens> | undefined;
   let pausedUntil = 0;
@@ -114,7 +117,7 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
   let generation = 0;
 
   const server = (): Promise<Endpoints> => {
-    discovery ??= discover(issuer, platform, createRetry(platform)).catch((error) => {
+    discovery ??= discover(issuer, loop).catch((error) => {
       discovery = undefined;
       throw error;
     });
@@ -127,24 +130,22 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
 
   const read = async (): Promise<PersonTokens | undefined> => parse(await storage.get(entry), key);
 
-  const post = async (url: string, form: Record<string, string>, signal: AbortSignal) =>
-    (dpop ?? platform).fetch(url, {
-      method: 'POST',
-      headers: { accept: 'application/json' },
-      body: new URLSearchParams({ ...form, ...(agent ? await agent.prove() : { client_id: clientId }) }),
-      redirect: 'manual',
-      signal,
-    });
+  const post = <T>(
+    send: RequestLoop,
+    url: string,
+    form: Record<string, string>,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> => {
+    const init = async () =>
+      postForm({ ...form, ...(agent ? await agent.prove() : { client_id: clientId }) });
+    return send({ url, init, repeat: 'always', fetch: dpop?.fetch }, read);
+  };
 
   const request = async (refreshToken: string): Promise<PersonTokens> => {
     const { tokenEndpoint } = await server();
     const askedAt = platform.now();
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-    const issued = await createRetry(platform, refreshRetry)({ repeat: 'always' }, async (signal) => {
-      const response = await post(tokenEndpoint, form, signal);
-      if (response.status === 429 || response.status === 503) return { refused: response };
-      return { result: await readToken(response, dpop) };
-    });
+    const issued = await post(refreshLoop, tokenEndpoint, form, (response) => readToken(response, dpop));
     return personTokens(key, { refreshToken, ...issued }, askedAt);
   };
 
@@ -211,12 +212,9 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
       const { revocationEndpoint } = stored?.refreshToken === undefined ? {} : await server();
       if (!stored?.refreshToken || revocationEndpoint === undefined) return;
       const form = { token: stored.refreshToken, token_type_hint: 'refresh_token' };
-      await createRetry(platform)({ repeat: 'always' }, async (signal) => {
-        const response = await post(revocationEndpoint, form, signal);
-        if (response.status === 429 || response.status === 503) return { refused: response };
+      await post(loop, revocationEndpoint, form, async (response) => {
         if (!response.ok) throw await readError(response);
         discard(response);
-        return { result: undefined };
       });
     },
   };

@@ -21,7 +21,7 @@ export const createPlatform = (changes: Partial<Platform> = {}): Platform => ({
   sleep: changes.sleep ?? sleep,
 });
 
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return unlessAborted(
     signal,
     new Promise((resolve) => {

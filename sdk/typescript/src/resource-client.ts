@@ -20,8 +20,8 @@ import {
 import { plainText } from './plain-text.ts';
 import { createPlatform, type Platform } from './platform.ts';
 import type { PrivateKey } from './private-key.ts';
+import { createRequestLoop, type RequestLoop, type RetryOptions, readRetry } from './request-loop.ts';
 import { discard, redirectOf } from './response.ts';
-import { createRetry, type Retry, type RetryOptions } from './retry.ts';
 import { readScope } from './scope.ts';
 import { createTokenCache } from './token-cache.ts';
 
@@ -96,7 +96,7 @@ interface TokenSource {
 interface Deps {
   readonly dpop: Dpop | undefined;
   readonly platform: Platform;
-  readonly retry: Retry;
+  readonly loop: RequestLoop;
 }
 
 const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -110,14 +110,14 @@ export function createResourceClient(options: ResourceClientOptions): ResourceCl
   const scope = readScope(options.scope);
   const platform = createPlatform(options.platform);
   const dpop = readDpop(options.dpop, options.platform);
-  const deps: Deps = { dpop, platform, retry: createRetry(platform, options.retry) };
+  const deps: Deps = { dpop, platform, loop: createRequestLoop(platform, readRetry(options.retry)) };
   const source = createSource(grant, deps);
   const share = createFlights();
   let current: Target | undefined;
 
   /** The API may have moved to another authorization server since the last token. */
   const connect = async (challenge: Challenge, refused: string | undefined): Promise<string> => {
-    const found = await discoverResource(address, challenge.resource_metadata, deps);
+    const found = await discoverResource(address, challenge.resource_metadata, deps.loop);
     const issuer = found.issuers.find((named) =>
       issuers === 'any' ? isUsable(named, address) : issuers.includes(named),
     );

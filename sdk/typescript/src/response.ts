@@ -7,7 +7,7 @@ const maxErrorBytes = 64 * 1024;
 
 /** The JSON of an answer, undefined for an empty one. */
 export async function readJson(response: Response, maxBytes = maxJsonBytes): Promise<unknown> {
-  const text = await readText(response, maxBytes);
+  const text = new TextDecoder().decode(await readBytes(response, maxBytes));
   if (text === '') return undefined;
   try {
     return JSON.parse(text);
@@ -20,24 +20,21 @@ export async function readJson(response: Response, maxBytes = maxJsonBytes): Pro
   }
 }
 
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  if (!response.body) return '';
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
+export async function readBytes(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = response.body?.getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    chunks.push(value);
     length += value.length;
-    if (length > maxBytes) {
-      reader.cancel().catch(() => {});
-      throw new ConnectionError(
-        'invalid_response',
-        `the answer of ${originOf(response)} is longer than ${maxBytes} bytes`,
-      );
-    }
-    text += decoder.decode(value, { stream: true });
+    if (length <= maxBytes) continue;
+    reader?.cancel().catch(() => {});
+    throw new ConnectionError(
+      'invalid_response',
+      `the answer of ${originOf(response)} is longer than ${maxBytes} bytes`,
+    );
   }
 }
 
@@ -66,6 +63,18 @@ export async function readRefusal(response: Response): Promise<Refusal> {
   };
 }
 
+/** The fields of an answer that must be JSON. Throws the error of a refusal. */
+export async function readFields(
+  response: Response,
+  maxBytes: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const redirect = redirectOf(response);
+  if (redirect) throw redirect;
+  if (!response.ok) throw await readError(response);
+  const answer = await readJson(response, maxBytes);
+  return (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
+}
+
 export async function readError(response: Response): Promise<ApiError> {
   const { status, code, message, details, requestId } = await readRefusal(response);
   return new ApiError(
@@ -88,7 +97,7 @@ export const redirectOf = (response: Response): ConnectionError | undefined =>
 /** Lets the connection be used again, or closes it. */
 export const discard = (response: Response): void => void response.body?.cancel().catch(() => {});
 
-export const originOf = ({ url }: Response): string =>
+export const originOf = ({ url }: { readonly url: string }): string =>
   URL.canParse(url) ? new URL(url).origin : 'the server';
 
 const textOf = (value: unknown): string | undefined =>

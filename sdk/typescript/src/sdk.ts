@@ -48,6 +48,7 @@ export {
 } from './person-session.ts';
 export type { Platform } from './platform.ts';
 export type { PrivateKey } from './private-key.ts';
+export type { RetryOptions } from './request-loop.ts';
 export {
   type AgentGrant,
   createResourceClient,
@@ -58,7 +59,6 @@ export {
   type ResourceGrant,
   type WorkloadGrant,
 } from './resource-client.ts';
-export type { RetryOptions } from './retry.ts';
 export type { SignalsOptions, SignalsStatus } from './signals/signals.ts';
 export type { SignalsClient } from './signals/stream.ts';
 export {

@@ -141,9 +141,12 @@ describe('retries of the token request', () => {
 
   it('429 with a date in Retry-After, and with X-RateLimit-Reset', async (t) => {
     const { client, time } = await startMisbehaving(t, (_, response, count) => {
+      // Of a clock that differs from ours.
+      const now = time.now - 500_000;
+      const date = new Date(now).toUTCString();
       if (count === 1)
-        return json(response, 429, {}, { 'retry-after': new Date(time.now + 9_000).toUTCString() });
-      if (count === 2) return json(response, 429, {}, { 'x-ratelimit-reset': String(time.now / 1000 + 11) });
+        return json(response, 429, {}, { date, 'retry-after': new Date(now + 9_000).toUTCString() });
+      if (count === 2) return json(response, 429, {}, { date, 'x-ratelimit-reset': String(now / 1000 + 11) });
       return issue(response, count);
     });
     assert.equal(await client.token(), 'token-3');

@@ -1,11 +1,13 @@
 /** The account with which a command uses a running server: where it comes from, and how its requests prove it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { postForm } from '../../../sdk/typescript/src/request-rules.ts';
+import { readJson } from '../../../sdk/typescript/src/response.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { defaultDataFolder } from './connection-options.ts';
-import { readBody, refusalOf, send } from './http.ts';
+import { send } from './http.ts';
 import { findProfile, type Profile } from './profiles/profiles.ts';
 import { sessionAccess } from './profiles/session.ts';
 
@@ -23,17 +25,13 @@ export type Account = Profile & { readonly profile?: string };
 type ClientAccount = Extract<Account, { readonly clientId: string }>;
 export type SessionAccount = Extract<Account, { readonly session: string }>;
 
-/** Where the requests of an account go, and the headers that prove it. */
+/** How the requests of an account prove it. */
 export interface Access {
-  readonly base: string;
-  /** Of a session: the requests that concern the person alone. */
-  readonly ownBase?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent when a refused proof can be renewed; otherwise the end of the error's message. */
   readonly remedy?: string;
 }
 
-const requestTimeoutMs = 30_000;
 const maxTokenBytes = 64 * 1024;
 
 /**
@@ -126,11 +124,17 @@ function readAdmin(file: string): StoredAdmin {
   }
 }
 
+/** Where the requests of an account go. `own`: those that concern the person of a session alone. */
+export function basePath(account: Account, own: boolean): string {
+  if ('session' in account) return own ? '/console/api/me' : '/console/api/v1';
+  return '/api/v1';
+}
+
 /** A new proof for each call: a token of a client, or the cookie of a session. */
 export async function accessOf(account: Account): Promise<Access> {
   if ('session' in account) return sessionAccess(account);
   const { access_token } = await requestToken(account);
-  return { base: `${account.url}/api/v1`, headers: { authorization: `Bearer ${access_token}` } };
+  return { headers: { authorization: `Bearer ${access_token}` } };
 }
 
 interface TokenAnswer {
@@ -145,21 +149,19 @@ export async function requestToken(
   parameters: { readonly resource?: string; readonly scope?: string } = {},
 ): Promise<TokenAnswer> {
   const { url, clientId, clientSecret } = account;
-  const response = await send(`${url}/api/v1/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
+  const answer = await send(
+    `${url}/api/v1/token`,
+    postForm({
       grant_type: 'client_credentials',
       client_id: clientId,
       client_secret: clientSecret,
       ...parameters,
     }),
-    signal: AbortSignal.timeout(requestTimeoutMs),
-  });
-  if (!response.ok) throw await refusalOf(response, response.status === 401 ? remedyOf(account) : '');
-  const answer = tokenIn(await readBody(response, maxTokenBytes));
-  if (answer === undefined)
-    throw new CommandError(`${url} sent no access token; is it the address of Countersign?`);
-  return answer;
+    (response) => readJson(response, maxTokenBytes),
+    remedyOf(account),
+  );
+  if (isToken(answer)) return answer;
+  throw new CommandError(`${url} sent no access token; is it the address of Countersign?`);
 }
 
 const remedyOf = ({ profile }: Account): string =>
@@ -167,13 +169,8 @@ const remedyOf = ({ profile }: Account): string =>
     ? '; the client secret is wrong, revoked or expired'
     : `; the secret of the profile ${profile} is wrong, revoked or expired: run \`countersign login --profile ${profile}\``;
 
-/** Undefined unless the body holds a token that fits into a header. */
-function tokenIn(body: Buffer): TokenAnswer | undefined {
-  try {
-    const answer = JSON.parse(body.toString());
-    const { access_token } = answer;
-    return typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token) ? answer : undefined;
-  } catch {
-    return undefined;
-  }
+/** It must fit into a header. */
+function isToken(answer: unknown): answer is TokenAnswer {
+  const { access_token } = (answer ?? {}) as { readonly access_token?: unknown };
+  return typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token);
 }

@@ -2,13 +2,15 @@
  * An authenticated connection to a running server, for the commands that are its clients. Renews its token, waits where the server
  * says how long, and turns refusals into one line with the field and the request id.
  */
-import { withQuery } from '../../../sdk/typescript/src/request-path.ts';
-import { isRepeatable, waitOf } from '../../../sdk/typescript/src/retry.ts';
+import { createPlatform } from '../../../sdk/typescript/src/platform.ts';
+import { createRequestLoop, isRepeatable } from '../../../sdk/typescript/src/request-loop.ts';
+import { initOf, withQuery } from '../../../sdk/typescript/src/request-rules.ts';
+import { readJson } from '../../../sdk/typescript/src/response.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
-import { type Access, type AccountOptions, accessOf, accountFrom } from './account.ts';
-import { readJson, refusalOf, send } from './http.ts';
+import { type Access, type AccountOptions, accessOf, accountFrom, basePath } from './account.ts';
+import { type Read, sendWith } from './http.ts';
 
 export { ApiError } from './http.ts';
 
@@ -18,6 +20,8 @@ export interface Connection {
   call<T>(method: string, path: string, options?: CallOptions): Promise<T>;
   /** An answer that is read as it arrives: events, exports, archives. Refusals throw as in `call`. */
   open(method: string, path: string, options?: CallOptions): Promise<Response>;
+  /** An answer that `read` reads. The time limit of 30 seconds includes it. */
+  read<T>(method: string, path: string, options: CallOptions, read: Read<T>): Promise<T>;
 }
 
 export interface CallOptions {
@@ -28,54 +32,51 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** What concerns the person of a session: the path is relative to /console/api/me. */
   readonly own?: boolean;
-  /** For each attempt, with its answer. `open` has none without: a stream may last. */
-  readonly timeoutMs?: number;
 }
 
-export const requestTimeoutMs = 30_000;
-const attempts = 4;
-/** A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up. */
-const longestWaitSeconds = 65;
+/** Several full rate windows of a minute. A longer Retry-After means that the quota of the day is used up. */
+const maxWaitSeconds = 195;
 
 export function connect(io: Io, options: AccountOptions): Connection {
   const account = accountFrom(io, options);
   const { url } = account;
+  const loop = createRequestLoop(createPlatform({ sleep: io.sleep }), {
+    maxWaitSeconds,
+    onWait: (seconds, busy) =>
+      printError(io, `${url} is busy (${busy?.status}); trying again in ${seconds} s`),
+  });
   let access: Access | undefined;
 
-  const open = async (method: string, path: string, call: CallOptions = {}): Promise<Response> => {
-    const { timeoutMs } = call;
-    if (call.own && !('session' in account)) throw notAPerson();
-    let renewed = false;
-    for (let attempt = 1; ; attempt += 1) {
-      access ??= await accessOf(account);
-      // For each attempt: a wait between two of them may be longer.
-      const signal = call.signal ?? (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs));
-      const init = initOf(method, access, { ...call, ...(signal && { signal }) });
-      const base = call.own ? (access.ownBase ?? access.base) : access.base;
-      const response = await send(withQuery(`${base}${path}`, call.query ?? {}), init);
-      if (response.ok) return response;
-      if (response.status === 401 && access.remedy === undefined && !renewed) {
-        renewed = true;
+  const read = async <T>(
+    method: string,
+    path: string,
+    { query = {}, body, headers, signal, own = false }: CallOptions,
+    readAnswer: Read<T>,
+  ): Promise<T> => {
+    if (own && !('session' in account)) throw notAPerson();
+    const request = {
+      url: withQuery(`${url}${basePath(account, own)}${path}`, query),
+      repeat: isRepeatable(method, headers) ? 'after-answer' : 'after-429',
+      signal,
+      async init() {
+        access ??= await accessOf(account);
+        return initOf(method, { ...access.headers, ...headers }, body);
+      },
+      renew({ status }: Response) {
+        if (status !== 401 || access?.remedy !== undefined) return false;
         access = undefined;
-        await response.body?.cancel();
-        continue;
-      }
-      const wait = mayRepeat(method, init, response) ? secondsUntil(response) : undefined;
-      if (wait === undefined || attempt >= attempts)
-        throw await refusalOf(response, response.status === 401 ? access.remedy : '');
-      await response.body?.cancel();
-      printError(io, `${url} is busy (${response.status}); trying again in ${wait} s`);
-      await io.sleep(wait * 1_000);
-    }
+        return true;
+      },
+    } as const;
+    return sendWith(loop, request, readAnswer, () => access?.remedy);
   };
 
   return {
     url,
-    open,
-    async call<T>(method: string, path: string, call: CallOptions = {}): Promise<T> {
-      const response = await open(method, path, { timeoutMs: requestTimeoutMs, ...call });
-      return (await readJson(response)) as T;
-    },
+    read,
+    open: (method, path, call = {}) => read(method, path, call, async (response) => response),
+    call: <T>(method: string, path: string, call: CallOptions = {}) =>
+      read(method, path, call, readJson) as Promise<T>,
   };
 }
 
@@ -84,29 +85,3 @@ const notAPerson = (): CommandError =>
     'only a person decides, and this account is an agent: sign in with a one-time code of the console, `countersign login --code --profile me`, and give --profile me',
     exitCodes.notPermitted,
   );
-
-function initOf(method: string, access: Access, { body, headers, signal }: CallOptions): RequestInit {
-  const isForm = body instanceof URLSearchParams;
-  return {
-    method,
-    headers: {
-      ...access.headers,
-      ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-    ...(signal && { signal }),
-  };
-}
-
-/** A request with 429 was not executed. One with 503 may have been: a second one must change nothing more. */
-const mayRepeat = (method: string, { headers }: RequestInit, { status }: Response): boolean =>
-  status === 429 || (status === 503 && isRepeatable(method, headers));
-
-/** Seconds until the request may be sent again; undefined when trying again is of no use. */
-function secondsUntil({ headers }: Response): number | undefined {
-  // A date is one of the server's clock, which may differ from ours.
-  const now = Date.parse(headers.get('date') ?? '') || Date.now();
-  const seconds = Math.max(1, Math.ceil((waitOf(headers, now) ?? 0) / 1_000));
-  return seconds > longestWaitSeconds ? undefined : seconds;
-}

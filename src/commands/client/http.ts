@@ -1,4 +1,14 @@
 /** Requests to a server that may be anyone's, and its refusals as one line with the field and the request id. */
+import { ConnectionError } from '../../../sdk/typescript/src/errors.ts';
+import { createPlatform } from '../../../sdk/typescript/src/platform.ts';
+import {
+  createRequestLoop,
+  isBusy,
+  type LoopRequest,
+  type RequestLoop,
+  tryAgain,
+  waitOf,
+} from '../../../sdk/typescript/src/request-loop.ts';
 import { readRefusal } from '../../../sdk/typescript/src/response.ts';
 import { CommandError, type ExitCode, exitCodes } from '../command-error.ts';
 import { quoted } from '../terminal.ts';
@@ -17,31 +27,45 @@ export class ApiError extends CommandError {
   }
 }
 
-/** Several times the size of our largest page. */
-const maxAnswerBytes = 16 * 1024 * 1024;
-
 /** The host of a URL: this machine. */
 export const isLoopback = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** Throws when no server answers. An abort by the caller's own signal is thrown as it is. */
-export async function send(address: string, init: RequestInit): Promise<Response> {
+export type Read<T> = (response: Response) => Promise<T>;
+
+const once = createRequestLoop(createPlatform(), { attempts: 1 });
+
+/** One request. `remedy` follows a 401. */
+export const send = <T>(url: string, init: RequestInit, read: Read<T>, remedy?: string): Promise<T> =>
+  sendWith(once, { url, init: () => init, repeat: 'never' }, read, () => remedy);
+
+/** `read` gets what is no refusal. Its errors, and those of the loop, are of the command. */
+export async function sendWith<T>(
+  loop: RequestLoop,
+  request: LoopRequest,
+  read: Read<T>,
+  remedy: () => string | undefined,
+): Promise<T> {
   try {
-    return await fetch(address, { ...init, redirect: 'manual' });
+    return await loop(request, async (response) => {
+      if (response.ok) return read(response);
+      throw await refusalOf(response, response.status === 401 ? remedy() : '');
+    });
   } catch (error) {
-    const { signal } = init;
-    if (signal?.aborted && signal.reason?.name === 'AbortError') throw error;
-    throw unreachable(address, error);
+    throw commandErrorOf(error, request.url);
   }
 }
 
-const unreachable = (address: string, error: unknown): CommandError => {
-  const { message, cause } = error as Error;
-  const { code, message: causeMessage } = (cause ?? {}) as NodeJS.ErrnoException;
+export function commandErrorOf(error: unknown, url: string | URL): unknown {
+  if (!(error instanceof ConnectionError)) return error;
+  const { code, message, cause } = error;
+  const { origin } = new URL(url);
+  const { code: reason = '' } = ((cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException;
+  const problem = code === 'timeout' ? message : reasons[reason];
   return new CommandError(
-    `cannot reach ${new URL(address).origin}: ${quoted(reasons[code ?? ''] ?? (causeMessage || message))}`,
-    exitCodes.unavailable,
+    quoted(problem === undefined ? message : `cannot reach ${origin}: ${problem}`),
+    code === 'invalid_response' ? exitCodes.failed : exitCodes.unavailable,
   );
-};
+}
 
 /** Node's own texts for these are riddles, or empty. */
 const reasons: Readonly<Record<string, string>> = {
@@ -50,35 +74,8 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name of the host cannot be looked up now (EAI_AGAIN)',
 };
 
-/** The whole body, unless it is longer than `maxBytes`. */
-export async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      length += chunk.length;
-      if (length > maxBytes)
-        throw new CommandError(`the response of the server is longer than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof CommandError ? error : unreachable(response.url, error);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** The parsed JSON of an answer; undefined without a body. */
-export async function readJson(response: Response): Promise<unknown> {
-  const text = (await readBody(response, maxAnswerBytes)).toString();
-  try {
-    return text === '' ? undefined : JSON.parse(text);
-  } catch {
-    throw new CommandError(`${new URL(response.url).origin} sent no JSON; is it the address of Countersign?`);
-  }
-}
-
 /** The server's error in either of its two forms; a proxy, or a server that is not ours, sends neither. */
-export async function refusalOf(response: Response, remedy = ''): Promise<ApiError> {
+async function refusalOf(response: Response, remedy = ''): Promise<ApiError> {
   const { origin } = new URL(response.url);
   const { status } = response;
   const { details, requestId, ...refusal } = await readRefusal(response);
@@ -87,18 +84,11 @@ export async function refusalOf(response: Response, remedy = ''): Promise<ApiErr
   const code = quoted(refusal.code);
   const reason = quoted(refusal.message ?? 'no reason was given');
   const suffix = requestId ? ` (request ${quoted(requestId)})` : '';
-  const again = status === 429 ? retryTime(response) : '';
+  // The quota of a day, or of a month, may end a command for hours.
+  const wait = isBusy(status) && waitOf(response.headers, Date.now());
+  const again = wait ? tryAgain(wait, Date.now()) : '';
   const message = `${origin} answered ${status} ${code}: ${reason}${suffix}${again}${remedy}`;
   return new ApiError(status, code, message, details);
-}
-
-const daySeconds = 86_400;
-
-/** The quota of a day, or of a month, may end a command for hours. */
-function retryTime({ headers }: Response): string {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-  if (!(seconds > 0 && seconds <= 366 * daySeconds)) return '';
-  return `; try again at ${new Date(Date.now() + seconds * 1_000).toISOString()}`;
 }
 
 function notOurs(response: Response): string {

@@ -1,6 +1,7 @@
 /** `countersign scaffold`: downloads an agent's project from a running server and writes it into a folder. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readBytes } from '../../../sdk/typescript/src/response.ts';
 import { unpack } from '../../adapters/zip.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
@@ -8,8 +9,7 @@ import type { Io } from '../io.ts';
 import { readSecretFromInput } from '../prompt.ts';
 import { print, quoted } from '../terminal.ts';
 import type { AccountOptions } from './account.ts';
-import { type Connection, connect, requestTimeoutMs } from './connection.ts';
-import { readBody } from './http.ts';
+import { type Connection, connect } from './connection.ts';
 
 interface ScaffoldOptions extends AccountOptions {
   readonly language: string;
@@ -77,12 +77,10 @@ function requireEmpty(out: string, force: boolean): void {
     );
 }
 
-async function download({ url, open }: Connection, agentId: string, language: string) {
-  const response = await open('GET', `/sdk/scaffold/${agentId}`, {
-    query: { language },
-    timeoutMs: requestTimeoutMs,
-  });
-  const archive = await readBody(response, maxArchiveBytes);
+async function download({ url, read }: Connection, agentId: string, language: string) {
+  const archive = await read('GET', `/sdk/scaffold/${agentId}`, { query: { language } }, (response) =>
+    readBytes(response, maxArchiveBytes),
+  );
   const files = await unpack(archive, unpackLimits).catch((error) => {
     throw new CommandError(`${url} sent no usable archive: ${quoted(error.message)}`);
   });

@@ -14,6 +14,7 @@ export const serverOnly: readonly string[] = [
   'keys',
   'rotate-encryption-key',
   'doctor',
+  'witness',
 ];
 
 export function registerServerCommands(program: Command, io: Io): void {
@@ -72,6 +73,19 @@ export function registerServerCommands(program: Command, io: Io): void {
       'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
     )
     .action(async (options) => (await import('../keys/keys.ts')).keys(io, options));
+
+  program
+    .command('witness')
+    .description(
+      "cosign the checkpoints of other instances' audit logs, so that none of them can show two histories; prints its own verifier key",
+    )
+    .requiredOption('--state <file>', 'what it has cosigned; never go back to an older copy of it')
+    .requiredOption('--key <file>', 'its private key of Ed25519 (PKCS#8 PEM); created when missing')
+    .requiredOption('--name <name>', 'its name in cosignatures, e.g. witness.example.com')
+    .requiredOption('--log <verifier-key...>', 'a log to cosign, as GET /log/key of an instance names it')
+    .option('--port <number>', 'port to listen on', '8787')
+    .option('--host <address>', 'address to listen on; put a proxy with TLS before it', '127.0.0.1')
+    .action(async (options) => (await import('../witness/witness.ts')).witness(io, options));
 
   program
     .command('rotate-encryption-key')

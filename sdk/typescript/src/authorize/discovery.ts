@@ -2,9 +2,8 @@
 import { readSecureUrl } from '../addresses.ts';
 import { ConnectionError } from '../errors.ts';
 import { plainText } from '../plain-text.ts';
-import type { Platform } from '../platform.ts';
-import { readError, readJson, redirectOf } from '../response.ts';
-import type { Retry } from '../retry.ts';
+import type { RequestLoop } from '../request-loop.ts';
+import { discard, readFields } from '../response.ts';
 
 /** Enough for clients that do not send a person to the server. */
 export interface TokenServer {
@@ -21,34 +20,20 @@ export interface ServerMetadata {
   readonly namesIssuer: boolean;
 }
 
-/** How metadata are fetched. */
-export interface Discovery {
-  readonly platform: Pick<Platform, 'fetch'>;
-  readonly retry: Retry;
-}
-
 const maxAnswerBytes = 256 * 1024;
 
 /** The first document that exists, or the refusal of the last address. */
 export async function getDocument(
   [address = '', ...others]: readonly string[],
-  { platform, retry }: Discovery,
+  loop: RequestLoop,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const answer = await retry({ repeat: 'always' }, async (signal) => {
-    const response = await platform.fetch(address, {
-      headers: { accept: 'application/json' },
-      redirect: 'manual',
-      signal,
-    });
-    if (response.status === 429 || response.status === 503) return { refused: response };
-    const redirect = redirectOf(response);
-    if (redirect) throw redirect;
-    if (response.ok) return { result: await readJson(response, maxAnswerBytes) };
-    const error = await readError(response);
-    if (response.status !== 404 || others.length === 0) throw error;
-    return { result: getDocument(others, { platform, retry }) };
+  const init = () => ({ headers: { accept: 'application/json' } });
+  const document = await loop({ url: address, init, repeat: 'always' }, async (response) => {
+    if (response.status !== 404 || others.length === 0) return readFields(response, maxAnswerBytes);
+    discard(response);
+    return undefined;
   });
-  return (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
+  return document ?? getDocument(others, loop);
 }
 
 /** RFC 8414 §3.1, then OpenID Connect Discovery. The path of an issuer follows the well-known part, or stands before it. */
@@ -60,12 +45,8 @@ function metadataAddresses(issuer: string): readonly string[] {
   return path === '' ? inserted : [...inserted, `${origin}${path}${openid}`, `${origin}${path}${oauth}`];
 }
 
-export async function discover(
-  issuer: string,
-  platform: Pick<Platform, 'fetch'>,
-  retry: Retry,
-): Promise<ServerMetadata> {
-  const { metadata, endpoint, invalid } = await readServer(issuer, { platform, retry });
+export async function discover(issuer: string, loop: RequestLoop): Promise<ServerMetadata> {
+  const { metadata, endpoint, invalid } = await readServer(issuer, loop);
   const { code_challenge_methods_supported: methods } = metadata;
   if (!Array.isArray(methods) || !methods.includes('S256'))
     throw invalid('the server does not support PKCE with S256');
@@ -79,16 +60,16 @@ export async function discover(
   };
 }
 
-export async function discoverTokenServer(issuer: string, discovery: Discovery): Promise<TokenServer> {
-  const { metadata, endpoint } = await readServer(issuer, discovery);
+export async function discoverTokenServer(issuer: string, loop: RequestLoop): Promise<TokenServer> {
+  const { metadata, endpoint } = await readServer(issuer, loop);
   return {
     tokenEndpoint: endpoint('token_endpoint'),
     authMethods: textsOf(metadata.token_endpoint_auth_methods_supported),
   };
 }
 
-async function readServer(issuer: string, discovery: Discovery) {
-  const metadata = await getDocument(metadataAddresses(issuer), discovery);
+async function readServer(issuer: string, loop: RequestLoop) {
+  const metadata = await getDocument(metadataAddresses(issuer), loop);
   const invalid = (problem: string) =>
     new ConnectionError('invalid_response', `the metadata of ${issuer} cannot be used: ${problem}`);
   if (metadata.issuer !== issuer)

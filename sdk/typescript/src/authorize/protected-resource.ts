@@ -2,7 +2,8 @@
 import { covers } from '../addresses.ts';
 import { ApiError, ConnectionError } from '../errors.ts';
 import { plainText } from '../plain-text.ts';
-import { type Discovery, getDocument, textsOf } from './discovery.ts';
+import type { RequestLoop } from '../request-loop.ts';
+import { getDocument, textsOf } from './discovery.ts';
 
 export interface Challenge {
   readonly error?: string;
@@ -32,7 +33,7 @@ export function readChallenge({ headers }: Response): Challenge {
 export async function discoverResource(
   url: URL,
   named: string | undefined,
-  discovery: Discovery,
+  loop: RequestLoop,
 ): Promise<ProtectedResource> {
   const invalid = (problem: string, cause?: unknown) =>
     new ConnectionError(
@@ -45,7 +46,7 @@ export async function discoverResource(
   const root = `${url.origin}/.well-known/oauth-protected-resource`;
   const path = url.pathname.replace(/\/+$/, '');
   const addresses = named === undefined ? [...new Set([`${root}${path}`, root])] : [named];
-  const metadata = await getDocument(addresses, discovery).catch((error: unknown) => {
+  const metadata = await getDocument(addresses, loop).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 404 ? invalid('there are none', error) : error;
   });
   const { resource } = metadata;

@@ -3,7 +3,8 @@ import { createProof } from '../authentication.ts';
 import type { Dpop } from '../dpop.ts';
 import type { Platform } from '../platform.ts';
 import type { PrivateKey } from '../private-key.ts';
-import type { Retry } from '../retry.ts';
+import type { RequestLoop } from '../request-loop.ts';
+import { postForm } from '../request-rules.ts';
 import { discoverTokenServer, type TokenServer } from './discovery.ts';
 
 export interface TokenClient {
@@ -15,7 +16,7 @@ export interface TokenClient {
 export interface TokenEndpointDeps {
   readonly dpop: Dpop | undefined;
   readonly platform: Platform;
-  readonly retry: Retry;
+  readonly loop: RequestLoop;
 }
 
 /** Called for each attempt: an assertion may be accepted once. */
@@ -27,25 +28,21 @@ export async function requestToken<T>(
   client: TokenClient,
   form: TokenForm,
   read: (response: Response) => Promise<T>,
-  { dpop, platform, retry }: TokenEndpointDeps,
+  { dpop, platform, loop }: TokenEndpointDeps,
 ): Promise<T> {
-  const server = await discoverTokenServer(issuer, { platform, retry });
+  const server = await discoverTokenServer(issuer, loop);
   const authenticate = createAuthentication(issuer, client, server, platform);
-  return retry({ repeat: 'always' }, async (signal) => {
+  const init = async () => {
     const { fields, headers } = await authenticate();
-    const body = new URLSearchParams(fields);
-    for (const [name, value] of Object.entries(await form())) if (value !== undefined) body.set(name, value);
-    const response = await (dpop ?? platform).fetch(server.tokenEndpoint, {
-      method: 'POST',
-      headers: { accept: 'application/json', ...headers },
-      body,
-      redirect: 'manual',
-      signal,
-    });
-    if (response.status === 429 || response.status === 503) return { refused: response };
-    return { result: await read(response) };
-  });
+    return postForm({ ...fields, ...textsIn(await form()) }, headers);
+  };
+  return loop({ url: server.tokenEndpoint, init, repeat: 'always', fetch: dpop?.fetch }, read);
 }
+
+const textsIn = (form: Awaited<ReturnType<TokenForm>>) =>
+  Object.fromEntries(
+    Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined),
+  );
 
 interface Authentication {
   readonly fields: Record<string, string>;

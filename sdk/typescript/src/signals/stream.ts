@@ -1,8 +1,8 @@
 /** The requests about one stream of signals (SSF 1.0), which is polled (RFC 8936). */
 import { ConnectionError } from '../errors.ts';
 import { unlessAborted } from '../platform.ts';
+import { eitherOf } from '../request-loop.ts';
 import { discard, readError, readJson } from '../response.ts';
-import { eitherOf } from '../retry.ts';
 import { eventTypes } from './event.ts';
 
 /** A client of this SDK; its agent needs the scope `tokens:read`. Or any fetch that authenticates. */

@@ -7,7 +7,10 @@ import type { ApiCommand } from './api-commands.ts';
 import type { ApiRequest } from './request.ts';
 import { type Entry, rowsIn } from './table.ts';
 
-/** The answer of one page that has all rows. An entry that moves to the next page while we read is not repeated. */
+/**
+ * The answer of one page that has all rows. An entry that moves to the next page while we read is not repeated. Not `all` of the SDK, which
+ * gives the rows alone, as they come.
+ */
 export async function readAllPages(
   io: Io,
   connection: Connection,

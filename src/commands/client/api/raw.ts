@@ -1,5 +1,6 @@
 /** `countersign api METHOD PATH`: any request, with the account of the other commands. */
 import type { Command } from 'commander';
+import { readJson } from '../../../../sdk/typescript/src/response.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { printJson } from '../../terminal.ts';
@@ -68,11 +69,13 @@ async function sendRaw(io: Io, method: string, path: string, options: RawOptions
   const connection = connect(io, options);
   if (options.output !== undefined)
     return (await import('./files.ts')).saveAnswer(io, connection, request, options.output);
-  const response = await connection.open(upper, target, request);
-  const type = response.headers.get('content-type')?.split(';')[0] ?? '';
-  if (!/^application\/(\w+\+)?json$/.test(type))
-    return (await import('./files.ts')).printAnswer(io, response);
-  printJson(io, (await (await import('../http.ts')).readJson(response)) ?? null);
+  const other = await connection.read(upper, target, request, async (response) => {
+    const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+    if (!/^application\/(\w+\+)?json$/.test(type)) return response;
+    printJson(io, (await readJson(response)) ?? null);
+    return undefined;
+  });
+  if (other) return (await import('./files.ts')).printAnswer(io, other);
 }
 
 async function requireConsent(io: Io, path: string): Promise<void> {

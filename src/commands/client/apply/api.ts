@@ -3,11 +3,11 @@
  * rate limit is used up.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { readJson } from '../../../../sdk/typescript/src/response.ts';
 import { CommandError } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { printError } from '../../terminal.ts';
-import { ApiError, type Connection, requestTimeoutMs } from '../connection.ts';
-import { readJson } from '../http.ts';
+import { ApiError, type Connection } from '../connection.ts';
 
 export interface ApplyApi {
   readonly url: string;
@@ -15,7 +15,7 @@ export interface ApplyApi {
   /** Undefined when there is no such thing. */
   find<T>(path: string): Promise<T | undefined>;
   page<T>(path: string, query?: Query): Promise<Page<T>>;
-  /** All pages. */
+  /** All pages. Several at once: one after another, as the SDK reads them, takes too long for a large instance. */
   list<T>(path: string, query?: Query): Promise<T[]>;
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T>;
   /** Creates once, also when the request is sent again after a 503. */
@@ -49,13 +49,10 @@ export function createApi(
   ): Promise<T> => {
     await pause.wait();
     const headers = { 'user-agent': userAgent, ...options.headers };
-    const response = await connection.open(method, path, {
-      ...options,
-      headers,
-      timeoutMs: requestTimeoutMs,
+    return connection.read(method, path, { ...options, headers }, (response) => {
+      pause.note(response.headers);
+      return readJson(response) as Promise<T>;
     });
-    pause.note(response.headers);
-    return (await readJson(response)) as T;
   };
 
   const page = async <T>(path: string, query: Query = {}) => {

@@ -3,7 +3,6 @@ import { type Client, createClient } from '../../../../sdk/typescript/src/client
 import {
   ApprovalDenied,
   ApprovalError,
-  ConnectionError,
   ApiError as SdkError,
 } from '../../../../sdk/typescript/src/errors.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
@@ -11,7 +10,7 @@ import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
 import { type AccountOptions, accountFrom } from '../account.ts';
 import { inputsOf, parseJson } from '../api/fields.ts';
-import { ApiError } from '../connection.ts';
+import { ApiError, commandErrorOf as connectionErrorOf } from '../http.ts';
 import { readSeconds } from './seconds.ts';
 
 interface RequestOptions extends AccountOptions {
@@ -97,11 +96,12 @@ function commandErrorOf(error: unknown, url: string): unknown {
       `${new URL(url).origin} answered ${quoted(error.message)}`,
       error.details,
     );
-  if (error instanceof ConnectionError) return new CommandError(quoted(error.message), exitCodes.unavailable);
   if (error instanceof ApprovalError)
     return new CommandError(
       `${quoted(error.message)} (approval ${quoted(error.approvalId)})`,
       error instanceof ApprovalDenied ? exitCodes.notPermitted : exitCodes.failed,
     );
-  return error instanceof TypeError ? new CommandError(quoted(error.message), exitCodes.usage) : error;
+  return error instanceof TypeError
+    ? new CommandError(quoted(error.message), exitCodes.usage)
+    : connectionErrorOf(error, url);
 }

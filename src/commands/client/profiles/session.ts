@@ -2,9 +2,11 @@
  * A sign-in with a one-time code of the console: a session like that of a browser, whose requests go to the console's mirror of the
  * API. docs/decisions/015-console-sessions.md.
  */
+import { initOf } from '../../../../sdk/typescript/src/request-rules.ts';
+import { discard, readJson } from '../../../../sdk/typescript/src/response.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import { quoted } from '../../terminal.ts';
-import { readBody, refusalOf, send } from '../http.ts';
+import { type Read, send } from '../http.ts';
 import type { SessionProfile } from './profiles.ts';
 
 /** What the server says about the session. */
@@ -21,7 +23,6 @@ interface SessionIdentity {
 
 type NamedSession = SessionProfile & { readonly profile?: string };
 
-const requestTimeoutMs = 30_000;
 const maxAnswerBytes = 64 * 1024;
 
 /** The console's own pages send the same, which pages of other sites cannot. */
@@ -31,15 +32,13 @@ export const isCode = (text: string): boolean => text.startsWith('csc_');
 
 /** `remedy` follows a 401: a session cannot be renewed. */
 export function sessionAccess(account: NamedSession) {
-  const { url, session, expiresAt } = account;
+  const { session, expiresAt } = account;
   if (Date.parse(expiresAt) <= Date.now())
     throw new CommandError(
       `the sign-in${ofProfile(account)} ended at ${quoted(expiresAt)}; run ${loginCommand(account)}`,
       exitCodes.notSignedIn,
     );
   return {
-    base: `${url}/console/api/v1`,
-    ownBase: `${url}/console/api/me`,
     headers: { ...consoleHeaders, cookie: session },
     remedy: remedyOf(account),
   };
@@ -61,17 +60,13 @@ export async function redeemCode(url: string, code: string): Promise<SessionProf
       'this is not a one-time code, which begins with csc_: get one in the account menu of the console, under "Sign in to the command line"',
       exitCodes.usage,
     );
-  const response = await request(
-    url,
-    'POST',
-    { 'content-type': 'application/json' },
-    JSON.stringify({ code }),
-  );
-  if (!response.ok) throw await refusalOf(response);
-  const session = response.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0] ?? '')
-    .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
+  const session = await send(sessionAt(url), initOf('POST', consoleHeaders, { code }), async (response) => {
+    discard(response);
+    return response.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0] ?? '')
+      .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
+  });
   if (session === undefined) throw notCountersign(url);
   return { ...(await fetchIdentity({ url, session })), url, session };
 }
@@ -79,31 +74,29 @@ export async function redeemCode(url: string, code: string): Promise<SessionProf
 export async function fetchIdentity(
   account: Pick<NamedSession, 'url' | 'session' | 'profile'>,
 ): Promise<SessionIdentity> {
-  const { url, session } = account;
-  const response = await request(url, 'GET', { cookie: session });
-  if (!response.ok) throw await refusalOf(response, response.status === 401 ? remedyOf(account) : '');
-  try {
-    const identity = JSON.parse((await readBody(response, maxAnswerBytes)).toString());
-    if (!Number.isNaN(Date.parse(identity.expiresAt)) && Array.isArray(identity.scopes)) return identity;
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-  }
-  throw notCountersign(url);
+  const identity = await request(
+    'GET',
+    account,
+    (response) => readJson(response, maxAnswerBytes) as Promise<SessionIdentity | null | undefined>,
+    remedyOf(account),
+  );
+  if (!Number.isNaN(Date.parse(String(identity?.expiresAt))) && Array.isArray(identity?.scopes))
+    return identity;
+  throw notCountersign(account.url);
 }
 
 /** On the server. It may have ended already. */
-export async function endSession({ url, session }: SessionProfile): Promise<void> {
-  const response = await request(url, 'DELETE', { cookie: session });
-  if (!response.ok) throw await refusalOf(response);
-}
+export const endSession = (account: SessionProfile): Promise<void> =>
+  request('DELETE', account, async (response) => discard(response));
 
-const request = (url: string, method: string, headers: Record<string, string>, body?: string) =>
-  send(`${url}/console/api/session`, {
-    method,
-    headers: { ...consoleHeaders, ...headers },
-    ...(body !== undefined && { body }),
-    signal: AbortSignal.timeout(requestTimeoutMs),
-  });
+const request = <T>(
+  method: string,
+  { url, session }: Pick<SessionProfile, 'url' | 'session'>,
+  read: Read<T>,
+  remedy?: string,
+): Promise<T> => send(sessionAt(url), initOf(method, { ...consoleHeaders, cookie: session }), read, remedy);
+
+const sessionAt = (url: string): string => `${url}/console/api/session`;
 
 const notCountersign = (url: string): CommandError =>
   new CommandError(`${quoted(url)} sent no session; is it the address of Countersign?`);

@@ -1,4 +1,4 @@
-/** The path and query of a request. */
+/** The path, query and body of a request. */
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -12,3 +12,21 @@ export function withQuery(path: string, query: Values): string {
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return search ? `${path}?${search}` : path;
 }
+
+/** Sends a form as one, and everything else as JSON. */
+export const initOf = (
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body?: unknown,
+): RequestInit => {
+  if (body === undefined || body instanceof URLSearchParams)
+    return { method, headers, ...(body && { body }) };
+  return {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  };
+};
+
+export const postForm = (fields: Record<string, string>, headers?: Record<string, string>): RequestInit =>
+  initOf('POST', { accept: 'application/json', ...headers }, new URLSearchParams(fields));

@@ -1,0 +1,46 @@
+// Formats of transparency logs as golang.org/x/mod, transparency-dev/formats and transparency-dev/tessera have them, to compare
+// with sdk/typescript/src/transparency.
+//
+//	go run . make          prints values that the TypeScript code must read, as JSON
+//	go run . read < FILE   verifies values that the TypeScript code made
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: go run . make|read")
+	}
+	switch args[0] {
+	case "make":
+		vectors, err := makeVectors()
+		if err != nil {
+			return err
+		}
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(vectors)
+	case "read":
+		var log madeLog
+		decoder := json.NewDecoder(os.Stdin)
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&log); err != nil {
+			return err
+		}
+		return readLog(log)
+	default:
+		return fmt.Errorf("unknown command %q", args[0])
+	}
+}
