@@ -35,7 +35,7 @@ export interface SignalStreamDeps
   extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log' | 'metrics'>,
     Pick<SignalDeps, 'issuer' | 'signer' | 'vault' | 'pushEnabled'> {
   readonly polls: Polls;
-  readonly distribution: Pick<Distribution, 'distribute'>;
+  readonly distribution: Pick<Distribution, 'distribute' | 'distributeIn'>;
   readonly requirePermission: RequirePermission;
 }
 

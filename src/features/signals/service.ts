@@ -130,13 +130,12 @@ export function createSignalService(deps: SignalStreamDeps): SignalService {
     methodAfter: (stream: StoredStream) => NewDelivery['method'],
     apply: (tx: Tx, before: StoredStream) => Promise<Result>,
   ): Promise<Result> => {
-    const seen = await requireChangeable(caller, streamId);
-    const checked = methodAfter(seen);
+    const checked = methodAfter(await requireChangeable(caller, streamId));
     await requirePush(caller, checked);
-    // Earlier signals are for the stream as it is now.
-    await distribution.distribute(seen.organizationId);
     const applied = await db.transaction(async (tx) => {
       const before = await lockChangeable(tx, caller, streamId);
+      // Earlier signals are for the stream as it is now.
+      await distribution.distributeIn(tx, before.organizationId);
       return methodAfter(before) === checked ? { result: await apply(tx, before) } : undefined;
     });
     return applied ? applied.result : changeStream(caller, streamId, methodAfter, apply);

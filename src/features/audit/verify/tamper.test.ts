@@ -413,7 +413,7 @@ describe('segments, tree heads and keys', () => {
   finds('the last segment removed', () => removeSegment(checkpoints), 3);
   finds('a segment removed', () => removeSegment(anyCheckpoint()));
   for (const assignment of [
-    'number = number + 1000',
+    'number = number + 1000000',
     'size = size + 1',
     'head = sha256(head)',
     'previous = sha256(head)',
@@ -447,7 +447,7 @@ describe('segments, tree heads and keys', () => {
     ),
   );
   for (const assignment of [
-    'number = number + 1000',
+    'number = number + 1000000',
     'size = size + 1',
     "taken_at = taken_at + interval '1 second', signed = replace(signed, '.', '.e')",
     'taken_on = taken_on + 1',
