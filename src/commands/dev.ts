@@ -75,6 +75,7 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
       REDIS_URL: 'memory://',
       REDIS_URL_FILE: '',
       ...signingKeys(data),
+      ...(env.AUDIT_LOG_KEY || env.AUDIT_LOG_KEY_FILE ? {} : logKey(data)),
       DATA_ENCRYPTION_KEY:
         env.DATA_ENCRYPTION_KEY || (env.DATA_ENCRYPTION_KEY_FILE ? '' : encryptionKey(data)),
     });
@@ -128,6 +129,12 @@ function signingKeys(data: string): Environment {
     JWT_PRIVATE_KEY_FILE: privateFile,
     JWT_PUBLIC_KEY_FILE: publicFile,
   };
+}
+
+function logKey(data: string): Environment {
+  const file = join(data, 'log-key.pem');
+  if (!existsSync(file)) replacePrivateFile(file, generateKeyPair('ed25519').privatePem);
+  return { AUDIT_LOG_KEY: '', AUDIT_LOG_KEY_FILE: file };
 }
 
 /** An existing private key is never replaced: tokens, the audit log and DIDs depend on it. */

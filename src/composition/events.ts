@@ -5,10 +5,11 @@
 
 import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
-import { createAudit } from '../features/audit/feature.ts';
+import { createAudit, readTreeHeads } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent, revokeChainsWithPerson } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
+import { createInstanceLog } from '../features/instance-log/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
 import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
 import { resourceReads } from '../features/resources/feature.ts';
@@ -39,6 +40,14 @@ interface CircularDeps {
 export async function createEvents(base: Foundations, later: CircularDeps) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const instanceLog = createInstanceLog({
+    db,
+    clock,
+    log,
+    logKey: config.auditLogKey,
+    host: new URL(config.baseUrl).host,
+    readTreeHeads,
+  });
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock, metrics });
@@ -118,6 +127,7 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
   const recordRefusal = createRecordRefusal({ db, ledger, metrics });
   return {
     audit,
+    instanceLog,
     eventStream,
     usage,
     cache,

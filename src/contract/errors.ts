@@ -138,6 +138,14 @@ const addedErrors = {
     status: 422,
     message: 'This Idempotency-Key was used with another request; use a new key.',
   },
+  LOG_NOT_FOUND: {
+    status: 404,
+    message: 'This instance keeps no instance log: its operator has set no AUDIT_LOG_KEY.',
+  },
+  LOG_TILE_NOT_FOUND: {
+    status: 404,
+    message: 'The instance log has no such tile, or its entries are past retention.',
+  },
   LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },
   LISTING_ALREADY_EXISTS: { status: 409, message: 'The agent has a marketplace listing already.' },
   SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'The organization has no subscription.' },

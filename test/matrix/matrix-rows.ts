@@ -1242,6 +1242,18 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: '/.well-known/ssf-configuration' }),
     answers: sameForAll('200'),
   },
+  logCheckpoint: {
+    request: () => ({ method: 'GET', url: '/log/checkpoint' }),
+    answers: sameForAll('404 LOG_NOT_FOUND'),
+  },
+  logKey: {
+    request: () => ({ method: 'GET', url: '/log/key' }),
+    answers: sameForAll('404 LOG_NOT_FOUND'),
+  },
+  logTile: {
+    request: () => ({ method: 'GET', url: '/log/tile/0/000.p/1' }),
+    answers: sameForAll('404 LOG_NOT_FOUND'),
+  },
   createSignalStream: {
     request: () => ({
       method: 'POST',

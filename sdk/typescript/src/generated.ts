@@ -461,6 +461,8 @@ export interface Operations {
   listWebhookDeliveries: { params: { id: string }; query: { since?: string | undefined; until?: string | undefined; status?: "pending" | "delivered" | "failed" | "dead_letter" | undefined; limit?: number | undefined; offset?: number | undefined }; body: undefined; response: WebhookDeliveryPage };
   listWebhooks: { params: {  }; query: {  }; body: undefined; response: WebhookSubscription[] };
   livez: { params: {  }; query: {  }; body: undefined; response: Probe };
+  logCheckpoint: { params: {  }; query: {  }; body: undefined; response: globalThis.Response };
+  logKey: { params: {  }; query: {  }; body: undefined; response: globalThis.Response };
   metrics: { params: {  }; query: {  }; body: undefined; response: globalThis.Response };
   openBillingPortal: { params: {  }; query: {  }; body: NewPortal; response: Portal };
   openapi: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
@@ -635,6 +637,8 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries', scopes: ["webhooks:read"] },
   listWebhooks: { method: 'GET', path: '/api/v1/webhooks', scopes: ["webhooks:read"] },
   livez: { method: 'GET', path: '/livez' },
+  logCheckpoint: { method: 'GET', path: '/log/checkpoint', stream: true },
+  logKey: { method: 'GET', path: '/log/key', stream: true },
   metrics: { method: 'GET', path: '/metrics', stream: true },
   openBillingPortal: { method: 'POST', path: '/api/v1/billing/portal', scopes: [] },
   openapi: { method: 'GET', path: '/openapi.json' },

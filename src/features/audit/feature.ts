@@ -94,6 +94,9 @@ export interface Audit {
   retain(): Promise<void>;
 }
 
+/** In the order of their numbers, which have no gaps. */
+export { readTreeHeads } from './chain/tree-heads-store.ts';
+
 export function createAudit(deps: AuditDeps): Audit {
   const { db, clock, log, metrics, signer, readStatement } = deps;
   metrics.gaugeFromQuery('service_signing_key_since_timestamp_seconds', () => findFirstUse(db, signer.keyId));

@@ -32,6 +32,13 @@ export function parsePrivateKey(text: string): KeyObject {
   return checkKind(readKey(() => createPrivateKey(pemText(text)), 'private'));
 }
 
+/** The key of the instance log: the formats of transparency logs know no other kind. */
+export function parseLogKey(text: string): KeyObject {
+  const key = parsePrivateKey(text);
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new Error('is no Ed25519 key; make one with: countersign keys --kind ed25519');
+}
+
 export function parsePublicKey(text: string): KeyObject {
   if (text.includes('PRIVATE KEY')) throw new Error('holds a private key; give the public half');
   return checkKind(readKey(() => createPublicKey(pemText(text)), 'public'));

@@ -1,7 +1,7 @@
 /** Every environment variable: description, parser and default. */
 import { limits } from '../../contract/limits.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
-import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
+import { parseLogKey, parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 import { databaseUrl, redisUrl, smtpUrl } from './server-urls.ts';
 import {
   addresses,
@@ -341,6 +341,14 @@ export const variables = {
     env: 'NATS_CA',
     orFile: true,
     description: "the certificate authority of the server's certificate, as PEM text",
+  }),
+
+  ...section('Instance log'),
+  auditLogKey: optional(parseLogKey, 'no instance log; `countersign dev` makes a key', {
+    env: 'AUDIT_LOG_KEY',
+    orFile: true,
+    description:
+      'the private key of the instance log, as PEM text (Ed25519, PKCS#8): it signs the checkpoints at /log/checkpoint, and nothing else. `countersign keys --kind ed25519` makes one. Equal for all processes; another key begins another log',
   }),
 
   ...section('Mail'),

@@ -8,6 +8,7 @@ const keys = {
   bootstrap: 7_263_544_003,
   auditSequencer: 7_263_544_004,
   usageCompaction: 7_263_544_005,
+  instanceLog: 7_263_544_007,
   streamKafka: 7_263_544_011,
   streamNats: 7_263_544_012,
 } as const;

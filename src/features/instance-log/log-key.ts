@@ -1,0 +1,25 @@
+/** The key of the instance log: Ed25519, and used for nothing else. Its name is the origin of the log. */
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import type { Signer } from '../../../sdk/typescript/src/transparency/ed25519.ts';
+import {
+  createVerifierKey,
+  formatVerifierKey,
+  signatureTypes,
+} from '../../../sdk/typescript/src/transparency/verifier-key.ts';
+
+export interface LogSigner extends Signer {
+  /** As text. */
+  readonly verifierKey: string;
+}
+
+export function signerOf(origin: string, privateKey: KeyObject): LogSigner {
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const key = createVerifierKey(origin, signatureTypes.note, Buffer.from(x, 'base64url'));
+  return { key, sign: (message) => sign(null, message, privateKey), verifierKey: formatVerifierKey(key) };
+}
+
+/** The origins of a host, in their order: a key that follows another one begins a log with the next. */
+export function* originsOf(host: string): Generator<string> {
+  yield `${host}/log`;
+  for (let next = 2; ; next += 1) yield `${host}/log-${next}`;
+}

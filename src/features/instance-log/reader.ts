@@ -1,0 +1,32 @@
+/** What others read of the log: the newest checkpoint, and tiles of trees that a checkpoint has. */
+import { hasTile } from '../../../sdk/typescript/src/transparency/tile.ts';
+import { parseTilePath } from '../../../sdk/typescript/src/transparency/tile-path.ts';
+import { fail } from '../../kernel/fail.ts';
+import { readBundle, readTile } from './entries.ts';
+import type { InstanceLogDeps } from './feature.ts';
+import { findNewestLog, type LogRow } from './store.ts';
+
+export interface LogReader {
+  /** LOG_NOT_FOUND before the first round of the log. */
+  current(): Promise<LogRow>;
+  /** The bytes of a path; undefined when the log has no such tile, or its entries are past retention. */
+  tile(path: string): Promise<Uint8Array | undefined>;
+}
+
+export function createLogReader(deps: Pick<InstanceLogDeps, 'db' | 'readTreeHeads'>): LogReader {
+  const { db } = deps;
+  const current = async () => (await findNewestLog(db)) ?? fail('LOG_NOT_FOUND');
+  return {
+    current,
+    async tile(path) {
+      const log = await current();
+      const tile = parseTilePath(path);
+      if (!tile) return undefined;
+      // A tile that was partial at an earlier size may still be asked for.
+      const { level, index, width } = tile;
+      if (level !== 'entries') return readTile(db, log.logNumber, tile);
+      const isThere = hasTile(Math.min(log.size, index * 256 + width), tile);
+      return isThere ? readBundle(deps, db, log, { index, width }) : undefined;
+    },
+  };
+}
