@@ -1,4 +1,4 @@
-/** From the end of access to the queues: what an end waits for, and what a receiver is told meanwhile. */
+/** From the end of access to the queues: what an end waits for, and what an answer says before it is complete. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, it } from 'node:test';
