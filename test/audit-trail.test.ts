@@ -27,11 +27,17 @@ const t = await startApp(
     UNREGISTERED_RESOURCES: 'allow',
     BILLING_ALLOW_EMBEDDED: 'true',
     WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+    AUDIT_LOG_KEY: generateKeyPairSync('ed25519')
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString(),
   },
   undefined,
   { consoleFolder: consoleFixture },
 );
 const { makeTarget, agentIn, operatorToken } = await createMatrixFixture(t);
+// The instance log has its first checkpoint and tile.
+await t.app.audit.linkAll();
+await t.app.instanceLog.grow();
 
 /** An agent with a secret; the other fields of a target are not needed. */
 const makeClient = () => makeTarget('clientSecret');
