@@ -25,11 +25,16 @@ export async function openAudit(options: {
   // The verification of an export uses neither of them, and starts in half the time without.
   const { createPostgres } = await import('./adapters/postgres/postgres.ts');
   const { createAudit } = await import('./features/audit/feature.ts');
+  const { createLogEvidence } = await import('./features/instance-log/feature.ts');
   const { database, signingKeys, log } = options;
   const clock = systemClock;
   const metrics = createMetrics();
   const db = createPostgres({ ...database, poolSize: 2, log, metrics, noStatementTimeout: true });
   const signer = await createSigner({ ...options, ...signingKeys, clock });
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const audit = createAudit({
+    ...{ db, clock, log, metrics, signer },
+    readStatement: createStatementReader(),
+    logEvidence: createLogEvidence(),
+  });
   return { audit, close: () => db.close() };
 }

@@ -1,15 +1,21 @@
 /** Verification of an export: the rules of the chain, line by line, with public keys alone. */
+
+import type { CheckpointPolicy } from '../transparency/judge-checkpoint.ts';
+import { dayFinding, type ExportDays, noDays, withDay } from './day.ts';
 import {
   type AnchorLine,
   type CheckpointLine,
   type EndLine,
   type ExportLine,
-  exportVersion,
+  knownVersions,
   type LinkLine,
+  type LogProofLine,
   parseLine,
+  type StartLine,
 } from './export-lines.ts';
 import { parseLinkFast } from './fast-link-parser.ts';
 import { type Finding, finding } from './findings.ts';
+import { createLogProofs, type Witnessed } from './log-proofs.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from './manifest.ts';
 import {
   type CheckpointEntry,
@@ -24,11 +30,13 @@ import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
 import {
   acceptCheckpoint,
   acceptLink,
+  type ChainHead,
   type ChainState,
   coverageFinding,
   emptyHead,
   evidenceOf,
   headAtAnchor,
+  headOf,
   type LinkEvidence,
   nextHead,
   readAnchor,
@@ -42,6 +50,8 @@ export interface ExportOptions {
   readonly read: ReadStatement;
   /** It must be in the export. */
   readonly externalCheckpoint?: CheckpointEntry | undefined;
+  /** With it, each chain must be in a checkpoint of the instance log that enough witnesses have cosigned. See `readLogTrust`. */
+  readonly log?: CheckpointPolicy | undefined;
   onProgress?(events: number): void;
 }
 
@@ -50,16 +60,32 @@ export interface ExportVerdict {
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
+  /** Null without `log`, and without witnesses. */
+  readonly witnessed: WitnessedExport | null;
+  /** The checkpoint of the instance log in the export: a signed note. */
+  readonly logCheckpoint?: string;
   readonly finding?: Finding;
   /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
   readonly line?: number;
 }
 
+export interface WitnessedExport extends Witnessed {
+  /** How many events of the export the witnesses have seen. The others are newer than the checkpoint of the log. */
+  readonly events: number;
+}
+
 interface OpenChain {
   readonly state: ChainState;
   readonly droppedThrough: string;
+  /** The number of events in the lines before it. */
+  readonly eventsBefore: number;
   lastCheckpoint: CheckpointRow | undefined;
+  hasLogProof: boolean;
 }
+
+/** Nothing of the chain was read but its anchor. A file has at most one start. */
+const isAtAnchor = ({ state, lastCheckpoint }: OpenChain, { start }: ExportDays): boolean =>
+  start === undefined && lastCheckpoint === undefined && state.sequence === state.checkpoint.size;
 
 /** Their texts take a few megabytes. */
 const maxVerifiedTreeHeads = 10_000;
@@ -70,7 +96,7 @@ const maxKeys = 10_000;
 /** `lines` yields one line at a time, or several: a promise for each line costs more than the check of a line. */
 export async function verifyExport(
   lines: Iterable<string> | AsyncIterable<string | readonly string[]>,
-  { roots, read, externalCheckpoint, onProgress }: ExportOptions,
+  { roots, read, externalCheckpoint, log, onProgress }: ExportOptions,
 ): Promise<ExportVerdict> {
   const keyRows: KeyRow[] = [];
   let trust: Trust | undefined;
@@ -78,9 +104,12 @@ export async function verifyExport(
   let manifest = emptyManifest;
   const wanted = externalCheckpoint && entryHash(externalCheckpoint);
   let hasExternalCheckpoint = wanted === undefined;
-  let isBegun = false;
+  let version: number | undefined;
   let isEnded = false;
   let statement: ExportStatement | undefined;
+  let days = noDays;
+  const logProofs = createLogProofs(log);
+  let witnessedEvents = 0;
 
   /** Signed texts of tree heads, verified: chains that grew in the same pass share one. */
   const verifiedTreeHeads = new Set<string>();
@@ -102,18 +131,27 @@ export async function verifyExport(
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
-    const { state, droppedThrough, lastCheckpoint } = chain;
+    const { state, droppedThrough, lastCheckpoint, hasLogProof } = chain;
     const { organizationId, sequence, head } = state;
     const problem =
       coverageFinding(organizationId, sequence, state.checkpoint) ??
       (lastCheckpoint && !lastCheckpoint.inclusion
         ? await signatureFinding(read, lastCheckpoint, keys)
-        : undefined);
+        : undefined) ??
+      (lastCheckpoint && !hasLogProof ? logProofs.missing(organizationId) : undefined);
     if (problem) return problem;
     manifest = withChain(manifest, { organizationId, droppedThrough, head });
     chain = undefined;
     return undefined;
   };
+
+  const openChain = (state: ChainState, droppedThrough: string): OpenChain => ({
+    state,
+    droppedThrough,
+    eventsBefore: manifest.events,
+    lastCheckpoint: undefined,
+    hasLogProof: false,
+  });
 
   const acceptAnchorLine = async (line: AnchorLine, keys: readonly PublicKey[]) => {
     const { organizationId } = line;
@@ -121,9 +159,38 @@ export async function verifyExport(
     if (invalid) return invalid;
     const { droppedThrough } = anchor;
     const state = startChain(organizationId, headAtAnchor(anchor), droppedThrough);
-    chain = { state, droppedThrough, lastCheckpoint: undefined };
+    chain = openChain(state, droppedThrough);
     // Retention dropped the checkpoint itself; the signed anchor proves that it was in the log.
     if (state.checkpoint.hash === wanted) hasExternalCheckpoint = true;
+    return undefined;
+  };
+
+  /** The signature proves that it was in the log, like an anchor. `anchor` is the head of the chain when the line before is its anchor. */
+  const acceptStartLine = async (
+    line: StartLine,
+    keys: readonly PublicKey[],
+    anchor: ChainHead | undefined,
+  ) => {
+    const { organizationId, number, at, takenOn } = line;
+    if (takenOn !== at.slice(0, 10) || number <= (anchor?.number ?? 0))
+      return finding('CHECKPOINT_NOT_FOLLOWING', { number }, { organizationId });
+    const problem = await signatureFinding(read, line, keys);
+    if (problem) return problem;
+    const droppedThrough = chain?.droppedThrough ?? '';
+    const head = headOf(line);
+    chain = openChain(startChain(organizationId, head, droppedThrough), droppedThrough);
+    days = { ...days, start: takenOn };
+    if (head.hash === wanted) hasExternalCheckpoint = true;
+    return undefined;
+  };
+
+  const acceptLogProofLine = async (line: LogProofLine): Promise<Finding | undefined> => {
+    const open = chain?.state.organizationId === line.organizationId ? chain : undefined;
+    const isAfterCheckpoint = open?.state.sequence === open?.state.checkpoint.size && !open?.hasLogProof;
+    const problem = await logProofs.accept(line, isAfterCheckpoint ? open?.lastCheckpoint : undefined);
+    if (problem || !open) return problem;
+    open.hasLogProof = true;
+    witnessedEvents += manifest.events - open.eventsBefore;
     return undefined;
   };
 
@@ -134,7 +201,9 @@ export async function verifyExport(
         ? undefined
         : finding('EXPORT_UNSIGNED_COUNT', { found: manifest.events, stated: line.events });
     statement = await readSigned(read, 'export', line.signed, keys);
-    return statement ? manifestFinding(line, statement, manifest) : finding('EXPORT_NOT_SIGNED');
+    if (!statement) return finding('EXPORT_NOT_SIGNED');
+    const problem = manifestFinding(line, statement, manifest) ?? dayFinding(statement, days, manifest);
+    return problem ?? (logProofs.note() === undefined ? logProofs.missing(undefined) : undefined);
   };
 
   const countLink = (state: ChainState, evidence: LinkEvidence): Finding | undefined => {
@@ -148,13 +217,10 @@ export async function verifyExport(
     keys: readonly PublicKey[],
   ): Promise<Finding | undefined> => {
     const { organizationId } = line;
-    chain ??= {
-      state: startChain(organizationId, emptyHead(organizationId), undefined),
-      droppedThrough: '',
-      lastCheckpoint: undefined,
-    };
+    chain ??= openChain(startChain(organizationId, emptyHead(organizationId), undefined), '');
     if (line.kind === 'link') return countLink(chain.state, evidenceOf(line, line.event ?? undefined));
     chain.lastCheckpoint = line;
+    days = withDay(days, line.takenOn);
     const { head, finding: notNext } = nextHead(organizationId, chain.state.checkpoint, line);
     if (notNext) return notNext;
     if (head.hash === wanted) hasExternalCheckpoint = true;
@@ -163,13 +229,13 @@ export async function verifyExport(
 
   const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
     if (isEnded) return finding('EXPORT_CONTINUES');
-    const isFirst = !isBegun;
-    isBegun = true;
-    if (isFirst !== (line.kind === 'export')) return finding('EXPORT_HEADER_INVALID');
-    if (line.kind === 'export')
-      return line.version === exportVersion
-        ? undefined
-        : finding('EXPORT_VERSION_UNKNOWN', { version: line.version });
+    if ((version === undefined) !== (line.kind === 'export')) return finding('EXPORT_HEADER_INVALID');
+    if (line.kind === 'export') {
+      version = line.version;
+      return knownVersions.includes(version) ? undefined : finding('EXPORT_VERSION_UNKNOWN', { version });
+    }
+    if ((line.kind === 'start' || line.kind === 'logProof') && version === 1)
+      return finding('EXPORT_LINE_INVALID', openOrganization());
     if (line.kind === 'key') {
       // After the first chain it would not count.
       if (trust || keyRows.length === maxKeys) return finding('EXPORT_LINE_INVALID', openOrganization());
@@ -179,12 +245,16 @@ export async function verifyExport(
     trust ??= await trustFrom(read, roots, keyRows);
     if (trust.finding) return trust.finding;
     const { keys } = trust;
-    const continuesChain =
-      (line.kind === 'link' || line.kind === 'checkpoint') &&
-      chain?.state.organizationId === line.organizationId;
+    if (line.kind === 'logProof') return acceptLogProofLine(line);
+    const open =
+      'organizationId' in line && chain?.state.organizationId === line.organizationId ? chain : undefined;
+    const anchor =
+      line.kind === 'start' && open && isAtAnchor(open, days) ? open.state.checkpoint : undefined;
+    const continuesChain = anchor || (open && (line.kind === 'link' || line.kind === 'checkpoint'));
     const problem = continuesChain ? undefined : await closeChain(keys);
     if (problem) return problem;
     if (line.kind === 'anchor') return acceptAnchorLine(line, keys);
+    if (line.kind === 'start') return acceptStartLine(line, keys, anchor);
     if (line.kind === 'end') return acceptEndLine(line, keys);
     return acceptChainLine(line, keys);
   };
@@ -193,9 +263,16 @@ export async function verifyExport(
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
+    witnessed: problem ? null : witnessedExport(),
+    ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
     ...(problem && { finding: problem }),
     ...(line !== undefined && { line }),
   });
+
+  const witnessedExport = (): WitnessedExport | null => {
+    const witnessed = logProofs.witnessed();
+    return witnessed && { ...witnessed, events: witnessedEvents };
+  };
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });
 
