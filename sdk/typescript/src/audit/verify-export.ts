@@ -1,7 +1,7 @@
 /** Verification of an export: the rules of the chain, line by line, with public keys alone. */
 
 import type { CheckpointPolicy } from '../transparency/judge-checkpoint.ts';
-import { dayFinding, type ExportDays, noDays, withDay } from './day.ts';
+import { dayFinding, noDays, withDay } from './day.ts';
 import {
   type AnchorLine,
   type CheckpointLine,
@@ -18,8 +18,14 @@ import { type Finding, finding } from './findings.ts';
 import { createLogProofs, type Witnessed } from './log-proofs.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from './manifest.ts';
 import {
+  createTreeHeadCheck,
+  isAtAnchor,
+  type OpenChain,
+  openChain,
+  unprovenCheckpoint,
+} from './open-chain.ts';
+import {
   type CheckpointEntry,
-  type CheckpointRow,
   type ExportStatement,
   entryHash,
   type PublicKey,
@@ -74,22 +80,6 @@ export interface WitnessedExport extends Witnessed {
   readonly events: number;
 }
 
-interface OpenChain {
-  readonly state: ChainState;
-  readonly droppedThrough: string;
-  /** The number of events in the lines before it. */
-  readonly eventsBefore: number;
-  lastCheckpoint: CheckpointRow | undefined;
-  hasLogProof: boolean;
-}
-
-/** Nothing of the chain was read but its anchor. A file has at most one start. */
-const isAtAnchor = ({ state, lastCheckpoint }: OpenChain, { start }: ExportDays): boolean =>
-  start === undefined && lastCheckpoint === undefined && state.sequence === state.checkpoint.size;
-
-/** Their texts take a few megabytes. */
-const maxVerifiedTreeHeads = 10_000;
-
 /** A key for each day of 27 years. */
 const maxKeys = 10_000;
 
@@ -108,26 +98,9 @@ export async function verifyExport(
   let isEnded = false;
   let statement: ExportStatement | undefined;
   let days = noDays;
+  const treeHeadProblem = createTreeHeadCheck(read);
   const logProofs = createLogProofs(log);
   let witnessedEvents = 0;
-
-  /** Signed texts of tree heads, verified: chains that grew in the same pass share one. */
-  const verifiedTreeHeads = new Set<string>();
-
-  /**
-   * A checkpoint names the one before, but not its tree head: each tree head needs a valid signature. A checkpoint that is
-   * signed itself is named with its signature, so that of the last covers those before.
-   */
-  const treeHeadProblem = async (
-    line: CheckpointLine,
-    keys: readonly PublicKey[],
-  ): Promise<Finding | undefined> => {
-    if (!line.inclusion || verifiedTreeHeads.has(line.signed)) return undefined;
-    const problem = await signatureFinding(read, line, keys);
-    if (verifiedTreeHeads.size === maxVerifiedTreeHeads) verifiedTreeHeads.clear();
-    if (!problem) verifiedTreeHeads.add(line.signed);
-    return problem;
-  };
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
@@ -145,21 +118,13 @@ export async function verifyExport(
     return undefined;
   };
 
-  const openChain = (state: ChainState, droppedThrough: string): OpenChain => ({
-    state,
-    droppedThrough,
-    eventsBefore: manifest.events,
-    lastCheckpoint: undefined,
-    hasLogProof: false,
-  });
-
   const acceptAnchorLine = async (line: AnchorLine, keys: readonly PublicKey[]) => {
     const { organizationId } = line;
     const { anchor, finding: invalid } = await readAnchor(read, keys, organizationId, line);
     if (invalid) return invalid;
     const { droppedThrough } = anchor;
     const state = startChain(organizationId, headAtAnchor(anchor), droppedThrough);
-    chain = openChain(state, droppedThrough);
+    chain = openChain(state, droppedThrough, manifest.events);
     // Retention dropped the checkpoint itself; the signed anchor proves that it was in the log.
     if (state.checkpoint.hash === wanted) hasExternalCheckpoint = true;
     return undefined;
@@ -178,7 +143,7 @@ export async function verifyExport(
     if (problem) return problem;
     const droppedThrough = chain?.droppedThrough ?? '';
     const head = headOf(line);
-    chain = openChain(startChain(organizationId, head, droppedThrough), droppedThrough);
+    chain = openChain(startChain(organizationId, head, droppedThrough), droppedThrough, manifest.events);
     days = { ...days, start: takenOn };
     if (head.hash === wanted) hasExternalCheckpoint = true;
     return undefined;
@@ -186,8 +151,7 @@ export async function verifyExport(
 
   const acceptLogProofLine = async (line: LogProofLine): Promise<Finding | undefined> => {
     const open = chain?.state.organizationId === line.organizationId ? chain : undefined;
-    const isAfterCheckpoint = open?.state.sequence === open?.state.checkpoint.size && !open?.hasLogProof;
-    const problem = await logProofs.accept(line, isAfterCheckpoint ? open?.lastCheckpoint : undefined);
+    const problem = await logProofs.accept(line, unprovenCheckpoint(open));
     if (problem || !open) return problem;
     open.hasLogProof = true;
     witnessedEvents += manifest.events - open.eventsBefore;
@@ -217,7 +181,11 @@ export async function verifyExport(
     keys: readonly PublicKey[],
   ): Promise<Finding | undefined> => {
     const { organizationId } = line;
-    chain ??= openChain(startChain(organizationId, emptyHead(organizationId), undefined), '');
+    chain ??= openChain(
+      startChain(organizationId, emptyHead(organizationId), undefined),
+      '',
+      manifest.events,
+    );
     if (line.kind === 'link') return countLink(chain.state, evidenceOf(line, line.event ?? undefined));
     chain.lastCheckpoint = line;
     days = withDay(days, line.takenOn);
