@@ -48,6 +48,7 @@ export interface LogEvidence {
 }
 
 export { createLogEvidence } from './evidence.ts';
+export { verifyInstanceLog } from './verify-log.ts';
 
 /** Without a key nothing is signed, and a log that there was before stays readable. */
 export function createInstanceLog({
