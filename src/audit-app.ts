@@ -32,12 +32,12 @@ export async function openAudit(options: {
   const metrics = createMetrics();
   const db = createPostgres({ ...database, poolSize: 2, log, metrics, noStatementTimeout: true });
   const signer = await createSigner({ ...options, ...signingKeys, clock });
-  const evidence = createLogEvidence();
   const audit = createAudit({
     ...{ db, clock, log, metrics, signer },
     readStatement: createStatementReader(),
-    logEvidence: evidence,
+    logEvidence: createLogEvidence(),
   });
-  const verifyLog = (check: LogCheck) => verifyInstanceLog({ db, evidence, readTreeHeads }, check);
+  const verifyLog = (check: LogCheck) =>
+    verifyInstanceLog({ db, evidence: createLogEvidence(), readTreeHeads }, check);
   return { audit, verifyLog, close: () => db.close() };
 }
