@@ -106,7 +106,7 @@ describe('a change of one value is found', () => {
             text.slice(index + (how === 'insert' ? 0 : 1));
           fc.pre(changed !== text);
           const lines = each.lines.with(place, JSON.stringify(withValue(line, path, () => changed)));
-          assert.equal(await isIntact(each, lines), false, lines[place]);
+          assert.equal(await isIntact(each, lines), false, String(lines[place]));
         },
       ),
       { numRuns: repetitions(500, 20_000) },

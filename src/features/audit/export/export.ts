@@ -9,7 +9,6 @@ import {
   type ExportLine,
   exportVersion,
   type LinkLine,
-  type LogProofLine,
 } from '../../../../sdk/typescript/src/audit/export-lines.ts';
 import {
   type ExportManifest,
@@ -35,6 +34,7 @@ import {
 } from '../chain/segments-store.ts';
 import { type Anchor, type CheckpointRow, sign, unverifiedClaims } from '../chain/statements.ts';
 import { emptyHead, headAtAnchor, headOf } from '../chain/verify-chain.ts';
+import { type LogProof, openLog, type ProveInLog, proofLine } from './log-proofs.ts';
 
 const segmentsPerPage = 200;
 const linksPerPage = 1_000;
@@ -196,35 +196,6 @@ async function startOfDay(
     throw new RangeError(`retention has dropped the events through ${anchor.droppedThrough}`);
   const last = await lastCheckpointBeforeDay(tx, organizationId, day);
   return last && last.number > (anchor?.checkpoint.number ?? 0) ? last : undefined;
-}
-
-/** Undefined when the log lacks the tree head, which verification then reports. */
-type LogProof = () => Promise<LogProofLine | undefined>;
-/** Undefined for a checkpoint that the log does not have at the size of its checkpoint. */
-type ProveInLog = (row: CheckpointRow) => LogProof | undefined;
-
-function* proofLine(line: LogProofLine | undefined): Generator<LogProofLine> {
-  if (line) yield line;
-}
-
-/** All proofs of an export are of the same checkpoint of the log. */
-async function openLog(tx: Queryable, evidence: LogEvidence | undefined): Promise<ProveInLog> {
-  const log = await evidence?.checkpoint(tx);
-  if (!evidence || !log) return () => undefined;
-  return ({ organizationId, number, inclusion }) => {
-    const treeHead = inclusion?.treeHead ?? 0;
-    if (treeHead < log.firstTreeHead || treeHead > log.highestTreeHead) return undefined;
-    return async () => {
-      const place = await evidence.prove(tx, log, treeHead);
-      if (!place) return undefined;
-      const { leafIndex, proof } = place;
-      const { size: treeSize, text: checkpoint } = log;
-      return {
-        kind: 'logProof',
-        ...{ organizationId, number, treeHead, leafIndex, treeSize, proof, checkpoint },
-      };
-    };
-  };
 }
 
 /** The links of a segment with their events; `head` is the hash of the link before. */
