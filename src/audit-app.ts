@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import { createSigner, createStatementReader } from './adapters/keys/keys.ts';
 import type { PostgresOptions } from './adapters/postgres/postgres.ts';
+import type { LogCheck } from './features/instance-log/verify-log.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { KeyPair } from './kernel/config/keypair.ts';
 import type { Log } from './kernel/observability/log.ts';
@@ -24,12 +25,19 @@ export async function openAudit(options: {
 }) {
   // The verification of an export uses neither of them, and starts in half the time without.
   const { createPostgres } = await import('./adapters/postgres/postgres.ts');
-  const { createAudit } = await import('./features/audit/feature.ts');
+  const { createAudit, readTreeHeads } = await import('./features/audit/feature.ts');
+  const { createLogEvidence, verifyInstanceLog } = await import('./features/instance-log/feature.ts');
   const { database, signingKeys, log } = options;
   const clock = systemClock;
   const metrics = createMetrics();
   const db = createPostgres({ ...database, poolSize: 2, log, metrics, noStatementTimeout: true });
   const signer = await createSigner({ ...options, ...signingKeys, clock });
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
-  return { audit, close: () => db.close() };
+  const audit = createAudit({
+    ...{ db, clock, log, metrics, signer },
+    readStatement: createStatementReader(),
+    logEvidence: createLogEvidence(),
+  });
+  const verifyLog = (check: LogCheck) =>
+    verifyInstanceLog({ db, evidence: createLogEvidence(), readTreeHeads }, check);
+  return { audit, verifyLog, close: () => db.close() };
 }

@@ -1,10 +1,10 @@
 /** `countersign audit verify` and `countersign audit export`: on the database, or on an export. */
 
-import { createWriteStream, readFileSync, readSync } from 'node:fs';
-import { type FileHandle, open as openPath } from 'node:fs/promises';
+import { createWriteStream, readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { StringDecoder } from 'node:string_decoder';
+import type { Witnessed } from '../../sdk/typescript/src/audit/log-proofs.ts';
+import type { CheckpointPolicy } from '../../sdk/typescript/src/transparency/judge-checkpoint.ts';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
 import {
   type ExternalCheckpoint,
@@ -19,28 +19,32 @@ import { loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
+import type { PublicKey } from '../kernel/ports/signer.ts';
 import { printableJson } from '../kernel/printable-json.ts';
+import { compareLog, readKept } from './audit/compare-log.ts';
+import { openExport } from './audit/export-text.ts';
+import { readJwks, readTrust, type TrustOptions } from './audit/trust.ts';
 import { CommandError } from './command-error.ts';
 import type { Io } from './io.ts';
 import { print, printError, quoted } from './terminal.ts';
 
-/** Dozens of lines of an export. The processor's cache holds them. */
-const bytesPerRead = 64 * 1024;
+interface VerifyOptions extends TrustOptions {
+  readonly file?: string;
+  readonly checkpoint?: string;
+  readonly organization?: string;
+  /** A file with the public keys of the instance. */
+  readonly keys?: string;
+}
 
-export async function verifyAudit(
-  io: Io,
-  options: { file?: string; checkpoint?: string; organization?: string },
-): Promise<void> {
-  if (options.file !== undefined && options.organization !== undefined)
-    throw new CommandError(
-      '--organization works with the database only: an export is verified as a whole. `countersign audit export --organization` exports one organization',
-    );
-  const externalCheckpoint =
-    options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
+export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void> {
+  const { file, checkpoint } = options;
+  refuseTogether(options);
+  const externalCheckpoint = checkpoint === undefined ? undefined : readCheckpoint(checkpoint);
+  const policy = readTrust(options);
   const problem =
-    options.file === undefined
-      ? await verifyDatabase(io, externalCheckpoint, organizationIn(options))
-      : await verifyFile(io, externalCheckpoint, options.file);
+    file === undefined
+      ? await verifyDatabase(io, { externalCheckpoint, policy }, options)
+      : await verifyFile(io, { externalCheckpoint, policy }, { ...options, file });
   if (!problem) return;
   print(io, describe(problem));
   io.exitCode = 1;
@@ -109,12 +113,32 @@ function createSink({ stdout }: Io, output: string | undefined) {
   };
 }
 
+function refuseTogether({ file, organization, keys, logKey, logUrl }: VerifyOptions): void {
+  if (file !== undefined && organization !== undefined)
+    throw new CommandError(
+      '--organization works with the database only: an export is verified as a whole. `countersign audit export --organization` exports one organization',
+    );
+  if (file === undefined && keys !== undefined)
+    throw new CommandError('--keys works with an export only: the database is verified with JWT_PUBLIC_KEY');
+  if (file === undefined && logUrl !== undefined)
+    throw new CommandError('--log-url works with an export only: the database has the log itself');
+  if (organization !== undefined && logKey !== undefined)
+    throw new CommandError('--log-key works without --organization: the log is that of all organizations');
+}
+
+interface Against {
+  readonly externalCheckpoint: ExternalCheckpoint | undefined;
+  readonly policy: CheckpointPolicy | undefined;
+}
+
 async function verifyDatabase(
   io: Io,
-  externalCheckpoint: ExternalCheckpoint | undefined,
-  organizationId: string | undefined,
+  { externalCheckpoint, policy }: Against,
+  options: VerifyOptions,
 ): Promise<Finding | undefined> {
-  const { audit, close } = await open(io);
+  const organizationId = organizationIn(options);
+  const kept = policy && (await readKept(options, policy));
+  const { audit, verifyLog, close } = await open(io);
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
@@ -135,7 +159,11 @@ async function verifyDatabase(
     const problem =
       externalCheckpoint === undefined ? undefined : await audit.checkExternalCheckpoint(externalCheckpoint);
     if (problem) return problem;
-    print(io, `The audit log is intact: ${events} events in ${count(chains.length)}.`);
+    const { finding: logProblem, witnessed } = policy
+      ? await verifyLog({ policy, kept })
+      : { witnessed: null };
+    if (logProblem) return logProblem;
+    print(io, `The audit log is ${intact(witnessed)}: ${events} events in ${count(chains.length)}.`);
     return undefined;
   } finally {
     await close();
@@ -144,58 +172,48 @@ async function verifyDatabase(
 
 async function verifyFile(
   io: Io,
-  externalCheckpoint: ExternalCheckpoint | undefined,
-  file: string,
+  { externalCheckpoint, policy }: Against,
+  options: VerifyOptions & { readonly file: string },
 ): Promise<Finding | undefined> {
-  const publicKeys = [
-    loadVariable('jwtPublicKey', io.env),
-    ...(loadVariable('jwtPreviousPublicKeys', io.env) ?? []),
-  ];
-  const roots = await Promise.all(publicKeys.map(describePublicKey));
-  const {
-    events,
-    chains,
-    statement,
-    finding: problem,
-  } = await verifyExport(splitLines(textIn(await openFile(file))), {
+  const roots = await readRoots(io, options);
+  const kept = policy && (await readKept(options, policy));
+  const verdict = await verifyExport(splitLines(await openExport(options.file)), {
     roots,
     read: createStatementReader(),
     externalCheckpoint,
+    log: policy,
     onProgress: progress(io, 'checked'),
   });
-  if (problem) return problem;
+  const { events, chains, statement, witnessed, logCheckpoint } = verdict;
+  if (verdict.finding) return verdict.finding;
   if (!statement) return finding('EXPORT_WITHOUT_STATEMENT', { events, chains: count(chains) });
-  print(io, `The export is intact: ${events} events in ${count(chains)}.\n  begun at      ${statement.at}`);
+  const problem =
+    policy && logCheckpoint !== undefined
+      ? await compareLog(logCheckpoint, policy, { kept, url: options.logUrl })
+      : undefined;
+  if (problem) return problem;
+  print(io, `The export is ${intact(witnessed)}: ${events} events in ${count(chains)}.`);
+  print(io, `  begun at      ${statement.at}`);
   if (statement.organizationId !== null) print(io, `  only of       ${statement.organizationId}`);
+  if (typeof statement.day === 'string') print(io, `  only day      ${statement.day}`);
+  if (witnessed && witnessed.events < events)
+    print(io, `  not witnessed ${events - witnessed.events} events, newer than the checkpoint of the log`);
   return undefined;
 }
 
-async function openFile(file: string) {
-  try {
-    const handle = await openPath(file);
-    if (!(await handle.stat()).isDirectory()) return handle;
-    await handle.close();
-  } catch (error) {
-    throw new CommandError(`cannot read the export: ${(error as Error).message}`);
-  }
-  throw new CommandError(`${file} is a folder; name the file that \`countersign audit export\` wrote`);
+async function readRoots({ env }: Io, { keys }: VerifyOptions): Promise<readonly PublicKey[]> {
+  if (keys !== undefined) return readJwks(keys);
+  const publicKeys = [
+    loadVariable('jwtPublicKey', env),
+    ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),
+  ];
+  return Promise.all(publicKeys.map(describePublicKey));
 }
 
-/** The text of a file in chunks. Nothing else runs beside the verification, so it reads without a thread and with one buffer. */
-async function* textIn(handle: FileHandle): AsyncGenerator<string, void> {
-  const buffer = Buffer.allocUnsafe(bytesPerRead);
-  const decoder = new StringDecoder('utf8');
-  try {
-    for (;;) {
-      const bytes = readSync(handle.fd, buffer);
-      if (bytes === 0) break;
-      yield decoder.write(buffer.subarray(0, bytes));
-    }
-    yield decoder.end();
-  } finally {
-    await handle.close();
-  }
-}
+const intact = (witnessed: Witnessed | null): string =>
+  witnessed
+    ? `intact and witnessed at ${witnessed.time} by ${witnessed.witnesses.map(quoted).join(', ')}`
+    : 'intact';
 
 const unknownOrganization = (organizationId: string) =>
   new CommandError(`the audit log has no events of organization ${organizationId}`);

@@ -9,7 +9,7 @@ import { createAudit, readTreeHeads } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent, revokeChainsWithPerson } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
-import { createInstanceLog } from '../features/instance-log/feature.ts';
+import { createInstanceLog, createLogEvidence } from '../features/instance-log/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
 import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
 import { resourceReads } from '../features/resources/feature.ts';
@@ -39,7 +39,11 @@ interface CircularDeps {
 
 export async function createEvents(base: Foundations, later: CircularDeps) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const audit = createAudit({
+    ...{ db, clock, log, metrics, signer },
+    readStatement: createStatementReader(),
+    logEvidence: createLogEvidence(),
+  });
   const instanceLog = createInstanceLog({
     db,
     clock,

@@ -3,8 +3,10 @@ import type { JSONWebKeySet } from 'jose';
 import { finding } from './audit/findings.ts';
 import { createStatementReader } from './audit/statement-reader.ts';
 import type { CheckpointEntry, PublicKey } from './audit/statements.ts';
-import { verifyExport } from './audit/verify-export.ts';
+import { verifyExport, type WitnessedExport } from './audit/verify-export.ts';
 import { AuditExportError } from './errors.ts';
+import { TransparencyError } from './transparency/errors.ts';
+import { type LogTrust, readLogTrust } from './transparency/log-trust.ts';
 
 /** An entry of `GET /audit/checkpoints` that you have kept, as an object or as JSON. */
 export type AuditCheckpoint =
@@ -14,6 +16,11 @@ export type AuditCheckpoint =
 export interface AuditExportOptions {
   /** `/.well-known/jwks.json` of the instance. Fetch it from the instance: keys from the file prove nothing. */
   readonly jwks: JSONWebKeySet;
+  /**
+   * The instance log, and witnesses that you trust. With it, each organization of the export must be in a checkpoint of the log that
+   * enough of the witnesses have cosigned. Take the keys from their owners, not from the file.
+   */
+  readonly log?: LogTrust | undefined;
 }
 
 /** An intact export. */
@@ -22,9 +29,13 @@ export interface AuditExport {
   readonly at: string;
   /** The only organization of the export; null when it has all. */
   readonly organizationId: string | null;
+  /** The only day of the export (`YYYY-MM-DD`, UTC); null when it has all days. */
+  readonly day: string | null;
   readonly chains: number;
   /** Links, including those whose events retention has dropped. */
   readonly events: number;
+  /** The checkpoint that the witnesses of `log` have cosigned; null without `log` and without witnesses. */
+  readonly witnessed: WitnessedExport | null;
 }
 
 /**
@@ -45,15 +56,26 @@ export async function verifyAuditExport(
     roots: jwks.keys as unknown as readonly PublicKey[],
     read: createStatementReader(),
     externalCheckpoint,
+    log: options.log && policyOf(options.log),
   });
-  const { statement, chains, events } = verdict;
+  const { statement, chains, events, witnessed } = verdict;
   if (verdict.finding) throw new AuditExportError(verdict.finding, verdict);
   if (!statement)
     throw new AuditExportError(
       finding('EXPORT_WITHOUT_STATEMENT', { events, chains: `${chains} chains` }),
       verdict,
     );
-  return { at: statement.at, organizationId: statement.organizationId, chains, events };
+  const { at, organizationId, day = null } = statement;
+  return { at, organizationId, day, chains, events, witnessed };
+}
+
+function policyOf(log: LogTrust) {
+  try {
+    return readLogTrust(log);
+  } catch (error) {
+    if (error instanceof TransparencyError) throw new TypeError(`log: ${error.message}`);
+    throw error;
+  }
 }
 
 function entryOf(checkpoint: AuditCheckpoint): CheckpointEntry {

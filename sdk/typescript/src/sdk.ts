@@ -3,6 +3,7 @@ export type { Api, CallOptions, Input, Output } from './api.ts';
 export type { Approval, ApprovalOptions, PingStatus, WaitOptions } from './approval.ts';
 export type { FindingCode as AuditProblemCode } from './audit/findings.ts';
 export { readLines } from './audit/read-lines.ts';
+export type { WitnessedExport } from './audit/verify-export.ts';
 export {
   type AuditCheckpoint,
   type AuditExport,

@@ -20,7 +20,7 @@ describe('an export of the server', () => {
     assert.deepEqual([all.organizationId, all.chains], [null, 2]);
     const one = (await download(`?organizationId=${organizationId}`)).body;
     const { at, ...result } = await verifyAuditExport(readLines(one), undefined, { jwks });
-    assert.deepEqual(result, { organizationId, chains: 1, events: 2_500 });
+    assert.deepEqual(result, { organizationId, day: null, chains: 1, events: 2_500, witnessed: null });
     assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000);
   });
 
@@ -57,7 +57,7 @@ describe('an export of the server', () => {
     let isCancelled = false;
     const endless = new ReadableStream({
       pull(controller) {
-        controller.enqueue(new TextEncoder().encode('{"kind":"export","version":1}\n'));
+        controller.enqueue(new TextEncoder().encode('{"kind":"export","version":2}\n'));
       },
       cancel() {
         isCancelled = true;

@@ -114,15 +114,16 @@ describe('audit exports', () => {
     yield* lines;
   }
 
-  for (const { name, lines, checkpoint, jwks, valid, problem, line } of auditExports)
+  for (const { name, lines, checkpoint, jwks, log, valid, problem, line, ...expected } of auditExports)
     it(`${valid ? 'intact' : problem}: ${name}`, async () => {
-      const keys = { jwks: jwks as JSONWebKeySet };
+      const { witnessed = null, day = null } = expected;
+      const keys = { jwks: jwks as JSONWebKeySet, ...(log && { log }) };
       for (const source of [lines, stream(lines)]) {
         const result = verifyAuditExport(source, checkpoint, keys);
         if (valid) {
           const { kind, signed, ...counts } = JSON.parse(lines.findLast((text) => text !== '') as string);
           const { at, organizationId, ...found } = await result;
-          assert.deepEqual(found, counts);
+          assert.deepEqual(found, { ...counts, day, witnessed });
         } else
           await assert.rejects(result, (error) => {
             assert.ok(error instanceof AuditExportError);

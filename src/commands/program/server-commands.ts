@@ -17,6 +17,8 @@ export const serverOnly: readonly string[] = [
   'witness',
 ];
 
+const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];
+
 export function registerServerCommands(program: Command, io: Io): void {
   program.commandsGroup(helpGroups.server);
 
@@ -113,13 +115,35 @@ export function registerServerCommands(program: Command, io: Io): void {
     )
     .argument(
       '[export]',
-      'file written by `countersign audit export` (default: verify the log in DATABASE_URL)',
+      'file written by `countersign audit export`, or of the archive (.jsonl.zst) (default: verify the log in DATABASE_URL)',
     )
     .option(
       '--checkpoint <file>',
       'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
     )
     .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
+    .option(
+      '--keys <file>',
+      'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY; export only)',
+    )
+    .option(
+      '--log-key <key>',
+      'verifier key of the instance log, from GET /log/key, or a file with it; the log must have what is verified',
+    )
+    .option(
+      '--witness <key>',
+      'verifier key of a witness that must have cosigned the log, or a file with such keys or in the form of AUDIT_WITNESSES; repeatable',
+      collect,
+    )
+    .option('--quorum <number>', 'how many of the witnesses are enough (default: all)')
+    .option(
+      '--log-checkpoint <file>',
+      'checkpoint saved earlier from GET /log/checkpoint; the log must contain it',
+    )
+    .option(
+      '--log-url <url>',
+      'address of the log, e.g. https://id.example.com/log; what it serves must contain the checkpoints (export only)',
+    )
     .action(async (file, options) => (await import('../audit.ts')).verifyAudit(io, { ...options, file }));
 
   audit

@@ -6,6 +6,7 @@
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 
+import type { ExportLine } from '../../../sdk/typescript/src/audit/export-lines.ts';
 import type { KeyRow } from '../../../sdk/typescript/src/audit/trusted-keys.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
@@ -13,6 +14,7 @@ import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
+import type { LogEvidence } from '../instance-log/feature.ts';
 import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { takeSnapshot } from './chain/evidence-store.ts';
@@ -25,7 +27,7 @@ import type { TreeHeadRow } from './chain/statements.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
 import { createUnlinkedEvents } from './chain/unlinked-events.ts';
-import { type ExportOptions, exportLog } from './export/export.ts';
+import { dayLines, type ExportDay, type ExportOptions, exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
 import type { Finding } from './findings.ts';
 import { createIntegrityStatus, type IntegrityStatus } from './integrity-status.ts';
@@ -54,6 +56,8 @@ import { createWatch } from './verify/watch.ts';
 interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
+  /** Of the instance log. Without it, exports have no proofs of it. */
+  readonly logEvidence?: LogEvidence;
 }
 
 export interface Audit {
@@ -87,6 +91,8 @@ export interface Audit {
   checkExternalCheckpoint(external: ExternalCheckpoint): Promise<Finding | undefined>;
   /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
+  /** The export of one organization's day that is over. All its events must be linked: see `linkAll`. */
+  exportDay(day: ExportDay): AsyncGenerator<ExportLine>;
   readonly feed: AuditFeed;
   /** One round of the background check. */
   watch(): Promise<unknown>;
@@ -98,7 +104,7 @@ export interface Audit {
 export { readTreeHeads } from './chain/tree-heads-store.ts';
 
 export function createAudit(deps: AuditDeps): Audit {
-  const { db, clock, log, metrics, signer, readStatement } = deps;
+  const { db, clock, log, metrics, signer, readStatement, logEvidence } = deps;
   metrics.gaugeFromQuery('service_signing_key_since_timestamp_seconds', () => findFirstUse(db, signer.keyId));
   const integrity = createIntegrityStatus(deps);
   const keyring = createKeyring({ ...deps, integrity });
@@ -151,7 +157,7 @@ export function createAudit(deps: AuditDeps): Audit {
       reader: createAuditReader(deps),
       verification: createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
       proof: createProofService({ db, drain }),
-      exports: createExportService({ db, clock, signer, drain }),
+      exports: createExportService({ db, clock, signer, logEvidence, drain }),
     }),
     listener: {
       types: 'all',
@@ -189,8 +195,9 @@ export function createAudit(deps: AuditDeps): Audit {
       checkExternalCheckpoint({ db, readStatement, keyring, chainHeads }, external),
     async export(options) {
       await drain();
-      return exportLog({ db, clock, signer }, options);
+      return exportLog({ db, clock, signer, logEvidence }, options);
     },
+    exportDay: (day) => dayLines({ db, clock, signer, logEvidence }, day),
     feed: createFeed({ db, clock, sequencer }),
     watch,
     retain,

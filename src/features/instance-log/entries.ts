@@ -20,6 +20,12 @@ const treeHeadsStart = ({ previousCheckpoint }: TreeHeadsOf): number => (previou
 export const treeHeadAt = (log: TreeHeadsOf, index: number): number =>
   log.firstTreeHead + index - treeHeadsStart(log);
 
+/** Undefined for a tree head before the first entry. */
+export function indexOfTreeHead(log: TreeHeadsOf, treeHead: number): number | undefined {
+  const index = treeHead - log.firstTreeHead + treeHeadsStart(log);
+  return treeHead < log.firstTreeHead ? undefined : index;
+}
+
 export const entryHash = leafHash;
 
 /** The bytes of a bundle; undefined when one of its entries is gone. */

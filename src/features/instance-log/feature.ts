@@ -24,6 +24,32 @@ export interface InstanceLogDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log'
   ): Promise<readonly { readonly number: number; readonly signed: string }[]>;
 }
 
+/** For exports and verifications of the audit log. */
+export interface LogEvidence {
+  /** The checkpoint that exports prove against: the newest with a quorum, else the newest with any cosignature, else the newest. Undefined without a log. */
+  checkpoint(db: Queryable): Promise<
+    | {
+        readonly logNumber: number;
+        readonly size: number;
+        readonly text: string;
+        readonly hasQuorum: boolean;
+        readonly firstTreeHead: number;
+        readonly highestTreeHead: number;
+      }
+    | undefined
+  >;
+  /** Where a tree head is in the tree of that size. Undefined when that log does not contain it. */
+  prove(
+    db: Queryable,
+    at: { logNumber: number; size: number },
+    treeHead: number,
+  ): Promise<{ readonly leafIndex: number; readonly proof: readonly string[] } | undefined>;
+  witnessed(): Promise<{ checkpointSize: number; time: string; witnesses: string[] } | null>;
+}
+
+export { createLogEvidence } from './evidence.ts';
+export { verifyInstanceLog } from './verify-log.ts';
+
 /** Without a key nothing is signed, and a log that there was before stays readable. */
 export function createInstanceLog({
   logKey,

@@ -11,14 +11,16 @@ import type {
 } from '../../../sdk/typescript/src/audit/export-lines.ts';
 import { leafHash } from '../../../src/features/audit/chain/merkle.ts';
 import { checkpointText } from '../../../src/features/audit/chain/statements.ts';
+import { dayCases } from './day-cases.ts';
 import {
   type AuditExportCase,
   createExportChanges,
   type ExportChanges,
   type RecordedExports,
 } from './export-changes.ts';
+import { logProofCases } from './log-proof-cases.ts';
 
-export function auditExportCases(recorded: RecordedExports): AuditExportCase[] {
+export async function auditExportCases(recorded: RecordedExports): Promise<AuditExportCase[]> {
   const changes = createExportChanges(recorded);
   const { accept } = changes;
   const { one, whole, empty, anchored, shortened } = recorded;
@@ -42,6 +44,8 @@ export function auditExportCases(recorded: RecordedExports): AuditExportCase[] {
     ...keyCases(changes, recorded),
     ...externalCases(changes, recorded),
     ...anchorCases(changes, recorded),
+    ...(await logProofCases(recorded)),
+    ...(await dayCases(recorded)),
   ];
 }
 
@@ -276,7 +280,7 @@ function wholeCases(changes: ExportChanges, recorded: RecordedExports): AuditExp
     refuse('a line has an unknown kind', 'EXPORT_LINE_INVALID', one.toSpliced(1, 0, '{"kind":"toString"}')),
     refuse('the header is missing', 'EXPORT_HEADER_INVALID', one.slice(1)),
     refuse('a second header', 'EXPORT_HEADER_INVALID', one.toSpliced(1, 0, one[0] as string)),
-    refuse('an unknown version', 'EXPORT_VERSION_UNKNOWN', one.with(0, '{"kind":"export","version":2}')),
+    refuse('an unknown version', 'EXPORT_VERSION_UNKNOWN', one.with(0, '{"kind":"export","version":3}')),
     refuse('lines after the last line', 'EXPORT_CONTINUES', [...one, one.at(-1) as string]),
     refuse('a field is there twice', 'EXPORT_FIELD_REPEATED', one.with(placeOf('link', 0), repeated)),
     refuse(

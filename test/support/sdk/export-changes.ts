@@ -8,6 +8,41 @@ interface Jwks {
   readonly keys: readonly object[];
 }
 
+/** Exports of a server with an instance log. All are of one organization unless they say otherwise. */
+export interface LoggedExports {
+  readonly jwks: Jwks;
+  /** Three days; the log has all of it. */
+  readonly one: readonly string[];
+  /** Several organizations. */
+  readonly whole: readonly string[];
+  readonly empty: readonly string[];
+  /** With a later checkpoint, which the log does not have. */
+  readonly later: readonly string[];
+  /** The first day, the second one with two checkpoints, and a day without events. */
+  readonly firstDay: readonly string[];
+  readonly secondDay: readonly string[];
+  readonly quietDay: readonly string[];
+  /** The same second day, after retention dropped the events of the first. */
+  readonly anchoredDay: readonly string[];
+  /** A day whose last checkpoint before it was dropped, too. */
+  readonly shortenedDay: readonly string[];
+  readonly log: {
+    readonly key: string;
+    /** Of the same name, and of the same key under another name. */
+    readonly otherKey: string;
+    readonly foreignKey: string;
+    readonly witnesses: readonly [string, string];
+    /** A note of the log with the cosignatures of these witnesses, by their index; with a root of an attacker, if given. */
+    note(
+      text: string,
+      witnesses: readonly number[],
+      changes?: { root?: string; size?: number },
+    ): Promise<string>;
+  };
+  /** The same statement with changed claims, signed by the key of the server. */
+  resigned(signed: string, claims: object): string;
+}
+
 /** The lines of real exports, and entries of GET /audit/checkpoints. */
 export interface RecordedExports {
   readonly jwks: Jwks;
@@ -27,6 +62,7 @@ export interface RecordedExports {
   /** Of the organization in `one`, and newer than the export. */
   readonly laterCheckpoint: object;
   readonly other: { readonly jwks: Jwks; readonly checkpoint: object };
+  readonly logged: LoggedExports;
 }
 
 export interface AuditExportCase {
@@ -35,6 +71,12 @@ export interface AuditExportCase {
   readonly jwks: Jwks;
   readonly lines: readonly string[];
   readonly checkpoint: string | null;
+  /** The option `log`. */
+  readonly log?: { readonly key: string; readonly witnesses: readonly string[]; readonly quorum?: number };
+  /** Of the result; absent when nothing is witnessed. */
+  readonly witnessed?: object;
+  /** Of the result; absent when the export has all days. */
+  readonly day?: string;
   readonly valid: boolean;
   readonly problem?: FindingCode;
 }
@@ -45,7 +87,7 @@ type Change<Kind extends ExportLine['kind']> = (line: Line<Kind>) => object;
 export type ExportChanges = ReturnType<typeof createExportChanges>;
 
 /** The changes are to `recorded.one`. */
-export function createExportChanges(recorded: RecordedExports) {
+export function createExportChanges(recorded: Pick<RecordedExports, 'jwks' | 'one'>) {
   const { jwks, one } = recorded;
   const lines = one.map((text) => JSON.parse(text) as ExportLine);
 

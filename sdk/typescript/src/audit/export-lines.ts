@@ -4,7 +4,11 @@ import type { EventText, Link } from './hashes.ts';
 import type { AnchorRow, CheckpointRow, Inclusion } from './statements.ts';
 import type { KeyRow } from './trusted-keys.ts';
 
-export const exportVersion = 1;
+/** The version that exports are written in. */
+export const exportVersion = 2;
+
+/** Version 1 has no lines of the kinds `start` and `logProof`. */
+export const knownVersions: readonly number[] = [1, 2];
 
 /** Far more than any line has. */
 export const maxLineLength = 16 * 1024 * 1024;
@@ -24,6 +28,15 @@ export interface AnchorLine extends AnchorRow {
   readonly organizationId: string;
 }
 
+/**
+ * The last checkpoint before the day of the export: the chain goes on from it. Only in the export of a day, first in its chain or directly
+ * after the anchor.
+ */
+export interface StartLine extends CheckpointRow {
+  readonly kind: 'start';
+  readonly takenOn: string;
+}
+
 export interface LinkLine extends Link {
   readonly kind: 'link';
   readonly organizationId: string;
@@ -37,6 +50,23 @@ export interface CheckpointLine extends CheckpointRow {
   readonly takenOn: string;
 }
 
+/**
+ * Where the instance log has the tree head of the checkpoint in the line before. At most one per chain: after its newest checkpoint that
+ * the log had. All of them in a file have the same `checkpoint`.
+ */
+export interface LogProofLine {
+  readonly kind: 'logProof';
+  readonly organizationId: string;
+  /** Of the checkpoint in the line before, and of its tree head. */
+  readonly number: number;
+  readonly treeHead: number;
+  readonly leafIndex: number;
+  readonly treeSize: number;
+  readonly proof: readonly string[];
+  /** The checkpoint of the instance log: a signed note, with the cosignatures of its witnesses. */
+  readonly checkpoint: string;
+}
+
 export interface EndLine {
   readonly kind: 'end';
   readonly chains: number;
@@ -45,7 +75,15 @@ export interface EndLine {
   readonly signed?: string;
 }
 
-export type ExportLine = VersionLine | KeyLine | AnchorLine | LinkLine | CheckpointLine | EndLine;
+export type ExportLine =
+  | VersionLine
+  | KeyLine
+  | AnchorLine
+  | StartLine
+  | LinkLine
+  | CheckpointLine
+  | LogProofLine
+  | EndLine;
 
 /** The line, or what is wrong with its form. `place` is that of the chain before it. */
 export function parseLine(
@@ -59,6 +97,14 @@ export function parseLine(
 }
 
 /** The fields that the rules read; the others are optional in exports of earlier versions. */
+const checkpointFields = {
+  organizationId: 'string',
+  number: 'number',
+  size: 'number',
+  head: 'string',
+  at: 'string',
+  signed: 'string',
+} as const;
 const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string, 'string' | 'number'>>>> = {
   export: { version: 'number' },
   key: { number: 'number', keyId: 'string', at: 'string', signed: 'string' },
@@ -72,13 +118,15 @@ const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string
     hash: 'string',
     linkedOn: 'string',
   },
-  checkpoint: {
+  checkpoint: checkpointFields,
+  start: checkpointFields,
+  logProof: {
     organizationId: 'string',
     number: 'number',
-    size: 'number',
-    head: 'string',
-    at: 'string',
-    signed: 'string',
+    treeHead: 'number',
+    leafIndex: 'number',
+    treeSize: 'number',
+    checkpoint: 'string',
   },
   end: {},
 };
@@ -87,6 +135,8 @@ const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string
 const optionalFields: Readonly<Partial<Record<ExportLine['kind'], readonly string[]>>> = {
   link: ['event'],
   checkpoint: ['previous', 'keyId', 'takenOn', 'inclusion'],
+  start: ['previous', 'keyId', 'takenOn', 'inclusion'],
+  logProof: ['proof'],
   end: ['chains', 'events', 'signed'],
 };
 const eventFields = ['canonical', 'appendedIn', 'seal'];
@@ -98,7 +148,8 @@ function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Find
   if (repeated !== undefined) return finding('EXPORT_FIELD_REPEATED', { field: repeated }, place);
   const known = ['kind', ...Object.keys(requiredFields[line.kind]), ...(optionalFields[line.kind] ?? [])];
   const inEvent = line.kind === 'link' && line.event ? Object.keys(line.event) : [];
-  const inInclusion = line.kind === 'checkpoint' && line.inclusion ? Object.keys(line.inclusion) : [];
+  const isCheckpoint = line.kind === 'checkpoint' || line.kind === 'start';
+  const inInclusion = isCheckpoint && line.inclusion ? Object.keys(line.inclusion) : [];
   const unknown =
     Object.keys(line).find((field) => !known.includes(field)) ??
     inEvent.find((field) => !eventFields.includes(field)) ??
@@ -115,7 +166,8 @@ function parse(text: string): ExportLine | undefined {
     const hasFields = fields.every(([name, type]) => typeof line[name] === type);
     const hasInclusion = line.inclusion === undefined || isInclusion(line.inclusion);
     const hasEvent = line.kind !== 'link' || line.event === null || typeof line.event?.canonical === 'string';
-    return hasFields && hasEvent && hasInclusion ? line : undefined;
+    const hasProof = line.kind !== 'logProof' || isListOfTexts(line.proof);
+    return hasFields && hasEvent && hasInclusion && hasProof ? line : undefined;
   } catch {
     return undefined;
   }
@@ -125,8 +177,10 @@ const isInclusion = (value: Partial<Inclusion> | null): boolean =>
   typeof value?.treeHead === 'number' &&
   typeof value.treeSize === 'number' &&
   typeof value.leafIndex === 'number' &&
-  Array.isArray(value.proof) &&
-  value.proof.every((node) => typeof node === 'string');
+  isListOfTexts(value.proof);
+
+const isListOfTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
 
 /** The first field that is there twice in valid JSON: programs may read different values. */
 export function duplicateField(json: string): string | undefined {

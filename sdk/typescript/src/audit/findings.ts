@@ -37,6 +37,20 @@ const sentences = {
       ? 'the external checkpoint is not in the log'
       : `the external checkpoint ${number} is not in the log`,
 
+  // The instance log and its witnesses
+  LOG_PROOF_INVALID: ({ reason }: { reason: string }) =>
+    `nothing proves that the instance log has the checkpoint: ${reason}`,
+  LOG_CHECKPOINT_NOT_SIGNED: ({ reason }: { reason: string }) =>
+    `the checkpoint of the instance log is not signed by its keys: ${reason}`,
+  LOG_QUORUM_MISSING: ({ lacking, absent }: { lacking?: number; absent: readonly string[] }) =>
+    lacking === undefined
+      ? 'there is no proof that the instance log has it, so no witness has seen it'
+      : `witnesses that must have cosigned the checkpoint of the instance log: ${lacking} more of ${absent.join(', ')}`,
+  LOG_FORKED: ({ size }: { size: number }) =>
+    `the instance log has signed two histories: its checkpoint of size ${size} is not consistent with another one`,
+  LOG_SHORTENED: ({ size, known }: { size: number; known: number }) =>
+    `the instance log has ${size} entries, and it had ${known} before`,
+
   // Signing keys
   KEY_NOT_TRUSTED: ({ number }: { number: number }) => `signing key ${number} is signed by no trusted key`,
   KEY_NOT_NAMED: ({ number }: { number: number }) =>
@@ -57,6 +71,10 @@ const sentences = {
   EXPORT_TRUNCATED: () => 'the export is not complete: its last line is missing',
   EXPORT_CONTINUES: () => 'the export has lines after its last line',
   EXPORT_NOT_SIGNED: () => 'the last line of the export has no valid signature by a trusted key',
+  EXPORT_DAY_MISMATCH: ({ day }: { day: string }) =>
+    `the signed statement is of the whole day ${shortened(day)} of one organization, and the export has another content`,
+  EXPORT_DAY_MISSING: () =>
+    'the export begins within a chain, and its signed statement does not say that it has one day only',
   EXPORT_WITHOUT_STATEMENT: ({ events, chains }: { events: number; chains: string }) =>
     `the end of the export is not signed, so whole chains may be missing; the rest is intact, ${events} events in ${chains}`,
   EXPORT_CHAIN_COUNT: ({ found, signed }: { found: number; signed: number }) =>

@@ -118,6 +118,8 @@ export interface ExportStatement {
   readonly at: string;
   /** The only organization of the export; null when it has all, so that one cannot be presented as the other. */
   readonly organizationId: string | null;
+  /** The only day (`linkedOn`) of the export; absent or null when it has all, so that one day cannot be presented as another. */
+  readonly day?: string | null;
   readonly chains: number;
   readonly events: number;
   /** The hash over all chains. */

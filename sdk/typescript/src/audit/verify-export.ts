@@ -1,19 +1,31 @@
 /** Verification of an export: the rules of the chain, line by line, with public keys alone. */
+
+import type { CheckpointPolicy } from '../transparency/judge-checkpoint.ts';
+import { dayFinding, noDays, withDay } from './day.ts';
 import {
   type AnchorLine,
   type CheckpointLine,
   type EndLine,
   type ExportLine,
-  exportVersion,
+  knownVersions,
   type LinkLine,
+  type LogProofLine,
   parseLine,
+  type StartLine,
 } from './export-lines.ts';
 import { parseLinkFast } from './fast-link-parser.ts';
 import { type Finding, finding } from './findings.ts';
+import { createLogProofs, type Witnessed } from './log-proofs.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from './manifest.ts';
 import {
+  createTreeHeadCheck,
+  isAtAnchor,
+  type OpenChain,
+  openChain,
+  unprovenCheckpoint,
+} from './open-chain.ts';
+import {
   type CheckpointEntry,
-  type CheckpointRow,
   type ExportStatement,
   entryHash,
   type PublicKey,
@@ -24,11 +36,13 @@ import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
 import {
   acceptCheckpoint,
   acceptLink,
+  type ChainHead,
   type ChainState,
   coverageFinding,
   emptyHead,
   evidenceOf,
   headAtAnchor,
+  headOf,
   type LinkEvidence,
   nextHead,
   readAnchor,
@@ -42,6 +56,8 @@ export interface ExportOptions {
   readonly read: ReadStatement;
   /** It must be in the export. */
   readonly externalCheckpoint?: CheckpointEntry | undefined;
+  /** With it, each chain must be in a checkpoint of the instance log that enough witnesses have cosigned. See `readLogTrust`. */
+  readonly log?: CheckpointPolicy | undefined;
   onProgress?(events: number): void;
 }
 
@@ -50,19 +66,19 @@ export interface ExportVerdict {
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
+  /** Null without `log`, and without witnesses. */
+  readonly witnessed: WitnessedExport | null;
+  /** The checkpoint of the instance log in the export: a signed note. */
+  readonly logCheckpoint?: string;
   readonly finding?: Finding;
   /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
   readonly line?: number;
 }
 
-interface OpenChain {
-  readonly state: ChainState;
-  readonly droppedThrough: string;
-  lastCheckpoint: CheckpointRow | undefined;
+export interface WitnessedExport extends Witnessed {
+  /** How many events of the export the witnesses have seen. The others are newer than the checkpoint of the log. */
+  readonly events: number;
 }
-
-/** Their texts take a few megabytes. */
-const maxVerifiedTreeHeads = 10_000;
 
 /** A key for each day of 27 years. */
 const maxKeys = 10_000;
@@ -70,7 +86,7 @@ const maxKeys = 10_000;
 /** `lines` yields one line at a time, or several: a promise for each line costs more than the check of a line. */
 export async function verifyExport(
   lines: Iterable<string> | AsyncIterable<string | readonly string[]>,
-  { roots, read, externalCheckpoint, onProgress }: ExportOptions,
+  { roots, read, externalCheckpoint, log, onProgress }: ExportOptions,
 ): Promise<ExportVerdict> {
   const keyRows: KeyRow[] = [];
   let trust: Trust | undefined;
@@ -78,37 +94,24 @@ export async function verifyExport(
   let manifest = emptyManifest;
   const wanted = externalCheckpoint && entryHash(externalCheckpoint);
   let hasExternalCheckpoint = wanted === undefined;
-  let isBegun = false;
+  let version: number | undefined;
   let isEnded = false;
   let statement: ExportStatement | undefined;
-
-  /** Signed texts of tree heads, verified: chains that grew in the same pass share one. */
-  const verifiedTreeHeads = new Set<string>();
-
-  /**
-   * A checkpoint names the one before, but not its tree head: each tree head needs a valid signature. A checkpoint that is
-   * signed itself is named with its signature, so that of the last covers those before.
-   */
-  const treeHeadProblem = async (
-    line: CheckpointLine,
-    keys: readonly PublicKey[],
-  ): Promise<Finding | undefined> => {
-    if (!line.inclusion || verifiedTreeHeads.has(line.signed)) return undefined;
-    const problem = await signatureFinding(read, line, keys);
-    if (verifiedTreeHeads.size === maxVerifiedTreeHeads) verifiedTreeHeads.clear();
-    if (!problem) verifiedTreeHeads.add(line.signed);
-    return problem;
-  };
+  let days = noDays;
+  const treeHeadProblem = createTreeHeadCheck(read);
+  const logProofs = createLogProofs(log);
+  let witnessedEvents = 0;
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
-    const { state, droppedThrough, lastCheckpoint } = chain;
+    const { state, droppedThrough, lastCheckpoint, hasLogProof } = chain;
     const { organizationId, sequence, head } = state;
     const problem =
       coverageFinding(organizationId, sequence, state.checkpoint) ??
       (lastCheckpoint && !lastCheckpoint.inclusion
         ? await signatureFinding(read, lastCheckpoint, keys)
-        : undefined);
+        : undefined) ??
+      (lastCheckpoint && !hasLogProof ? logProofs.missing(organizationId) : undefined);
     if (problem) return problem;
     manifest = withChain(manifest, { organizationId, droppedThrough, head });
     chain = undefined;
@@ -121,9 +124,37 @@ export async function verifyExport(
     if (invalid) return invalid;
     const { droppedThrough } = anchor;
     const state = startChain(organizationId, headAtAnchor(anchor), droppedThrough);
-    chain = { state, droppedThrough, lastCheckpoint: undefined };
+    chain = openChain(state, droppedThrough, manifest.events);
     // Retention dropped the checkpoint itself; the signed anchor proves that it was in the log.
     if (state.checkpoint.hash === wanted) hasExternalCheckpoint = true;
+    return undefined;
+  };
+
+  /** The signature proves that it was in the log, like an anchor. `anchor` is the head of the chain when the line before is its anchor. */
+  const acceptStartLine = async (
+    line: StartLine,
+    keys: readonly PublicKey[],
+    anchor: ChainHead | undefined,
+  ) => {
+    const { organizationId, number, at, takenOn } = line;
+    if (takenOn !== at.slice(0, 10) || number <= (anchor?.number ?? 0))
+      return finding('CHECKPOINT_NOT_FOLLOWING', { number }, { organizationId });
+    const problem = await signatureFinding(read, line, keys);
+    if (problem) return problem;
+    const droppedThrough = chain?.droppedThrough ?? '';
+    const head = headOf(line);
+    chain = openChain(startChain(organizationId, head, droppedThrough), droppedThrough, manifest.events);
+    days = { ...days, start: takenOn };
+    if (head.hash === wanted) hasExternalCheckpoint = true;
+    return undefined;
+  };
+
+  const acceptLogProofLine = async (line: LogProofLine): Promise<Finding | undefined> => {
+    const open = chain?.state.organizationId === line.organizationId ? chain : undefined;
+    const problem = await logProofs.accept(line, unprovenCheckpoint(open));
+    if (problem || !open) return problem;
+    open.hasLogProof = true;
+    witnessedEvents += manifest.events - open.eventsBefore;
     return undefined;
   };
 
@@ -134,7 +165,9 @@ export async function verifyExport(
         ? undefined
         : finding('EXPORT_UNSIGNED_COUNT', { found: manifest.events, stated: line.events });
     statement = await readSigned(read, 'export', line.signed, keys);
-    return statement ? manifestFinding(line, statement, manifest) : finding('EXPORT_NOT_SIGNED');
+    if (!statement) return finding('EXPORT_NOT_SIGNED');
+    const problem = manifestFinding(line, statement, manifest) ?? dayFinding(statement, days, manifest);
+    return problem ?? (logProofs.note() === undefined ? logProofs.missing(undefined) : undefined);
   };
 
   const countLink = (state: ChainState, evidence: LinkEvidence): Finding | undefined => {
@@ -148,13 +181,14 @@ export async function verifyExport(
     keys: readonly PublicKey[],
   ): Promise<Finding | undefined> => {
     const { organizationId } = line;
-    chain ??= {
-      state: startChain(organizationId, emptyHead(organizationId), undefined),
-      droppedThrough: '',
-      lastCheckpoint: undefined,
-    };
+    chain ??= openChain(
+      startChain(organizationId, emptyHead(organizationId), undefined),
+      '',
+      manifest.events,
+    );
     if (line.kind === 'link') return countLink(chain.state, evidenceOf(line, line.event ?? undefined));
     chain.lastCheckpoint = line;
+    days = withDay(days, line.takenOn);
     const { head, finding: notNext } = nextHead(organizationId, chain.state.checkpoint, line);
     if (notNext) return notNext;
     if (head.hash === wanted) hasExternalCheckpoint = true;
@@ -163,13 +197,13 @@ export async function verifyExport(
 
   const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
     if (isEnded) return finding('EXPORT_CONTINUES');
-    const isFirst = !isBegun;
-    isBegun = true;
-    if (isFirst !== (line.kind === 'export')) return finding('EXPORT_HEADER_INVALID');
-    if (line.kind === 'export')
-      return line.version === exportVersion
-        ? undefined
-        : finding('EXPORT_VERSION_UNKNOWN', { version: line.version });
+    if ((version === undefined) !== (line.kind === 'export')) return finding('EXPORT_HEADER_INVALID');
+    if (line.kind === 'export') {
+      version = line.version;
+      return knownVersions.includes(version) ? undefined : finding('EXPORT_VERSION_UNKNOWN', { version });
+    }
+    if ((line.kind === 'start' || line.kind === 'logProof') && version === 1)
+      return finding('EXPORT_LINE_INVALID', openOrganization());
     if (line.kind === 'key') {
       // After the first chain it would not count.
       if (trust || keyRows.length === maxKeys) return finding('EXPORT_LINE_INVALID', openOrganization());
@@ -179,12 +213,16 @@ export async function verifyExport(
     trust ??= await trustFrom(read, roots, keyRows);
     if (trust.finding) return trust.finding;
     const { keys } = trust;
-    const continuesChain =
-      (line.kind === 'link' || line.kind === 'checkpoint') &&
-      chain?.state.organizationId === line.organizationId;
+    if (line.kind === 'logProof') return acceptLogProofLine(line);
+    const open =
+      'organizationId' in line && chain?.state.organizationId === line.organizationId ? chain : undefined;
+    const anchor =
+      line.kind === 'start' && open && isAtAnchor(open, days) ? open.state.checkpoint : undefined;
+    const continuesChain = anchor || (open && (line.kind === 'link' || line.kind === 'checkpoint'));
     const problem = continuesChain ? undefined : await closeChain(keys);
     if (problem) return problem;
     if (line.kind === 'anchor') return acceptAnchorLine(line, keys);
+    if (line.kind === 'start') return acceptStartLine(line, keys, anchor);
     if (line.kind === 'end') return acceptEndLine(line, keys);
     return acceptChainLine(line, keys);
   };
@@ -193,9 +231,16 @@ export async function verifyExport(
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
+    witnessed: problem ? null : witnessedExport(),
+    ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
     ...(problem && { finding: problem }),
     ...(line !== undefined && { line }),
   });
+
+  const witnessedExport = (): WitnessedExport | null => {
+    const witnessed = logProofs.witnessed();
+    return witnessed && { ...witnessed, events: witnessedEvents };
+  };
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });
 

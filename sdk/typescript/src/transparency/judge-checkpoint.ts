@@ -28,7 +28,7 @@ export async function judgeCheckpoint(
   input: string | Uint8Array,
   { logKey, witnesses, quorum, latest = Number.MAX_SAFE_INTEGER }: CheckpointPolicy,
 ): Promise<Judgement> {
-  checkPolicy(logKey, witnesses, quorum);
+  checkPolicy({ logKey, witnesses, quorum });
   const opened = await openCheckpoint(input, logKey, witnesses);
   const counting = opened.cosignatures
     .filter(({ time }) => time <= latest)
@@ -44,8 +44,8 @@ export async function judgeCheckpoint(
   };
 }
 
-/** One party must not count as two. */
-function checkPolicy(logKey: VerifierKey, witnesses: readonly VerifierKey[], quorum: number): void {
+/** One party must not count as two. Throws a TypeError. */
+export function checkPolicy({ logKey, witnesses, quorum }: CheckpointPolicy): void {
   if (logKey.type !== signatureTypes.note)
     throw new TypeError('the key of the log is not one that signs notes');
   witnesses.forEach((witness, at) => {

@@ -283,7 +283,7 @@ export const firstCheckpointFromSize = (
 
 /** The last checkpoint taken before that day. */
 export const lastCheckpointBeforeDay = (
-  tx: Tx,
+  tx: Queryable,
   organizationId: string,
   day: string,
 ): Promise<CheckpointRow | undefined> =>
