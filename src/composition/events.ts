@@ -39,14 +39,28 @@ interface CircularDeps {
 
 export async function createEvents(base: Foundations, later: CircularDeps) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   const instanceLog = createInstanceLog({
     db,
     clock,
     log,
+    metrics,
+    outbound,
     logKey: config.auditLogKey,
     host: new URL(config.baseUrl).host,
+    policy: config.auditWitnesses,
+    intervalSeconds: config.auditWitnessInterval,
     readTreeHeads,
+    elapsed: () => performance.now(),
+  });
+  const audit = createAudit({
+    db,
+    clock,
+    log,
+    metrics,
+    signer,
+    readStatement: createStatementReader(),
+    logEvidence: instanceLog.evidence,
+    continuation: instanceLog.continuation,
   });
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });

@@ -20,6 +20,10 @@ const treeHeadsStart = ({ previousCheckpoint }: TreeHeadsOf): number => (previou
 export const treeHeadAt = (log: TreeHeadsOf, index: number): number =>
   log.firstTreeHead + index - treeHeadsStart(log);
 
+/** Where the tree head is; undefined when it is of an earlier log. */
+export const indexOf = (log: TreeHeadsOf, treeHead: number): number | undefined =>
+  treeHead < log.firstTreeHead ? undefined : treeHead - log.firstTreeHead + treeHeadsStart(log);
+
 export const entryHash = leafHash;
 
 /** The bytes of a bundle; undefined when one of its entries is gone. */
