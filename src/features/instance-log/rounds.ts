@@ -58,7 +58,11 @@ export function createRounds(deps: WitnessingDeps, questions: WitnessQuestions):
     const rows = await questions.rows(db, log.origin);
     const rowOf = (name: string) => rows.find((row) => row.name === name) as WitnessRow;
     const outcomes = new Map<string, Outcome>();
-    const noteNow = () => withSignatures(base, [...outcomes.values()].flatMap(cosignatureOf));
+    const noteNow = () =>
+      withSignatures(
+        base,
+        lacking.flatMap(({ key }) => cosignatureOf(outcomes.get(key.name))),
+      );
     const { promise: hasQuorum, resolve: reachQuorum } = Promise.withResolvers<void>();
     const submission = submissionOf(db, log);
     const answers = Promise.all(
@@ -127,5 +131,5 @@ export function createRounds(deps: WitnessingDeps, questions: WitnessQuestions):
   };
 }
 
-const cosignatureOf = (outcome: Outcome): readonly NoteSignature[] =>
-  'cosignature' in outcome ? [outcome.cosignature] : [];
+const cosignatureOf = (outcome: Outcome | undefined): readonly NoteSignature[] =>
+  outcome && 'cosignature' in outcome ? [outcome.cosignature] : [];

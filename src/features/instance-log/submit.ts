@@ -85,7 +85,8 @@ export async function submit(
   const ask = async (oldSize: number, isRepeated: boolean): Promise<Outcome> => {
     const { status, body } = await send(oldSize);
     if (status === 200) return readCosignature(body);
-    if (status === 422 && oldSize > 0 && oldSize < size)
+    // Our proof is right: the witness has another tree of the old size.
+    if (status === 422 && oldSize > 0)
       return { conflict: 'other', knownSize: oldSize, failing: otherTree(oldSize) };
     if (status !== 409) return { failing: failures[status] ?? `it answered with status ${status}` };
     const knownSize = parseKnownSize(body);
@@ -95,6 +96,7 @@ export async function submit(
         knownSize,
         failing: `it knows a tree of ${knownSize} entries, and ours has ${size}`,
       };
+    // Both are sizes of its newest checkpoint, so the roots differ.
     if (knownSize === oldSize && oldSize === size)
       return { conflict: 'other', knownSize, failing: otherTree(size) };
     if (isRepeated) return { failing: 'it answered with another size again (409)' };
