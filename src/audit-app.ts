@@ -1,5 +1,6 @@
 /** The composition of `countersign audit`: the audit log alone, without the other features. */
 import type { KeyObject } from 'node:crypto';
+import type { WitnessPolicy } from '../sdk/typescript/src/transparency/witness-policy.ts';
 import { createSigner, createStatementReader } from './adapters/keys/keys.ts';
 import type { PostgresOptions } from './adapters/postgres/postgres.ts';
 import type { LogCheck } from './features/instance-log/verify-log.ts';
@@ -21,13 +22,17 @@ export async function openAudit(options: {
   signingKeys: KeyPair;
   previousPublicKeys: readonly KeyObject[];
   issuer: string;
+  /** Those of AUDIT_WITNESSES: exports prove against a checkpoint that they have cosigned. */
+  witnesses: WitnessPolicy | undefined;
   log: Log;
 }) {
   // The verification of an export uses neither of them, and starts in half the time without.
   const { createPostgres } = await import('./adapters/postgres/postgres.ts');
   const { createAudit, readTreeHeads } = await import('./features/audit/feature.ts');
-  const { createLogEvidence, verifyInstanceLog } = await import('./features/instance-log/feature.ts');
-  const { database, signingKeys, log } = options;
+  const { checkpointPolicyOf, createLogEvidence, verifyInstanceLog } = await import(
+    './features/instance-log/feature.ts'
+  );
+  const { database, signingKeys, witnesses, log } = options;
   const clock = systemClock;
   const metrics = createMetrics();
   const db = createPostgres({ ...database, poolSize: 2, log, metrics, noStatementTimeout: true });
@@ -35,9 +40,12 @@ export async function openAudit(options: {
   const audit = createAudit({
     ...{ db, clock, log, metrics, signer },
     readStatement: createStatementReader(),
-    logEvidence: createLogEvidence(),
+    logEvidence: createLogEvidence({ db, policy: witnesses && checkpointPolicyOf(witnesses) }),
   });
   const verifyLog = (check: LogCheck) =>
-    verifyInstanceLog({ db, evidence: createLogEvidence(), readTreeHeads }, check);
+    verifyInstanceLog(
+      { db, evidence: createLogEvidence({ db, policy: check.policy }), readTreeHeads },
+      check,
+    );
   return { audit, verifyLog, close: () => db.close() };
 }

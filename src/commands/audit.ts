@@ -230,6 +230,7 @@ function open({ env }: Io) {
     signingKeys,
     previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
     issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
+    witnesses: loadVariable('auditWitnesses', env),
     // Findings are printed on standard output; the log would repeat them.
     log: createLog({ level: 'silent' }),
   });

@@ -9,7 +9,7 @@ import { createAudit, readTreeHeads } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent, revokeChainsWithPerson } from '../features/delegation/feature.ts';
 import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
-import { createInstanceLog, createLogEvidence } from '../features/instance-log/feature.ts';
+import { createInstanceLog } from '../features/instance-log/feature.ts';
 import { findLenders } from '../features/people/feature.ts';
 import { createProvisionedProofs } from '../features/provisioned-proofs/feature.ts';
 import { resourceReads } from '../features/resources/feature.ts';
@@ -39,18 +39,28 @@ interface CircularDeps {
 
 export async function createEvents(base: Foundations, later: CircularDeps) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
-  const audit = createAudit({
-    ...{ db, clock, log, metrics, signer },
-    readStatement: createStatementReader(),
-    logEvidence: createLogEvidence(),
-  });
   const instanceLog = createInstanceLog({
     db,
     clock,
     log,
+    metrics,
+    outbound,
     logKey: config.auditLogKey,
     host: new URL(config.baseUrl).host,
+    policy: config.auditWitnesses,
+    intervalSeconds: config.auditWitnessInterval,
     readTreeHeads,
+    elapsed: () => performance.now(),
+  });
+  const audit = createAudit({
+    db,
+    clock,
+    log,
+    metrics,
+    signer,
+    readStatement: createStatementReader(),
+    logEvidence: instanceLog.evidence,
+    continuation: instanceLog.continuation,
   });
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });

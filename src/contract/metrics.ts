@@ -207,6 +207,17 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_audit_quorum_age_seconds: {
+    type: 'gauge',
+    help: 'For how long a checkpoint of the instance log has waited for a quorum of its witnesses; 0 while the newest has one. Absent without `AUDIT_WITNESSES`.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_audit_witness_failures_total: {
+    type: 'counter',
+    help: 'Requests to a witness that brought no valid cosignature.',
+    labels: ['witness'],
+  },
   service_audit_pending_dropped_total: {
     type: 'counter',
     help: 'Audit events that a process stopped tracking before it saw them linked, because it tracked too many.',

@@ -84,6 +84,27 @@ export const IssuerAddress = Type.String({
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** Of the instance log, for the audit log and the log's own routes. */
+export const Witnessed = Type.Object(
+  {
+    checkpointSize: Type.Integer({
+      description: 'the size of the instance log in the newest checkpoint that has a quorum of its witnesses',
+      examples: [4821],
+    }),
+    time: Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'when the quorum was reached, by the times of the cosignatures',
+      examples: ['2030-01-31T12:00:08.000Z'],
+    }),
+    witnesses: Type.Array(Type.String(), {
+      description: 'the names of the witnesses that have cosigned it',
+      examples: [['witness.example/w1']],
+    }),
+  },
+  { title: 'Witnessed' },
+);
+export type Witnessed = Static<typeof Witnessed>;
+
 export const literals = <const W extends readonly string[]>(words: W) =>
   Type.Unsafe<W[number]>({ type: 'string', enum: [...words] });
 

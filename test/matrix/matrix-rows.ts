@@ -1365,6 +1365,10 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: `${api}/audit/keys` }),
     answers: ofAgents('200', '200'),
   },
+  listAuditWitnesses: {
+    request: () => ({ method: 'GET', url: `${api}/audit/witnesses` }),
+    answers: ofAgents('200', '200'),
+  },
   exportAudit: {
     request: () => ({ method: 'GET', url: `${api}/audit/export` }),
     answers: ofAgents('200', '200'),

@@ -58,7 +58,11 @@ export type AuditLink = { sequence: number; eventId: string; time: string; event
 
 export type AuditPage = { data: AuditEvent[]; total: number; page: number; limit: number };
 
-export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null };
+export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null; witnessed: Witnessed | null };
+
+export type AuditWitness = { name: string; checkpointSize: number | null; time: string | null; failing: string | null };
+
+export type AuditWitnesses = { quorum: number | null; witnessed: Witnessed | null; witnesses: AuditWitness[]; logKey: string | null };
 
 export type AuthorizationDetail = { type: string } & Record<string, unknown>;
 
@@ -358,6 +362,8 @@ export type WebhookSubscriptionChange = { name?: string | undefined; url?: strin
 
 export type WebhookSubscriptionWithSecret = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string; signingSecret: string };
 
+export type Witnessed = { checkpointSize: number; time: string; witnesses: string[] };
+
 /** Parameters of the path, query, body and answer of each operation, by operation id. */
 export interface Operations {
   acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
@@ -443,6 +449,7 @@ export interface Operations {
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
+  listAuditWitnesses: { params: {  }; query: {  }; body: undefined; response: AuditWitnesses };
   listConnections: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ConnectionPage };
   listCredentials: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "revoked" | undefined }; body: undefined; response: CredentialPage };
   listDelegationDescendants: { params: { chainId: string }; query: { page?: number | undefined; limit?: number | undefined; status?: "active" | "expired" | "revoked" | undefined }; body: undefined; response: DelegationPage };
@@ -619,6 +626,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },
+  listAuditWitnesses: { method: 'GET', path: '/api/v1/audit/witnesses', scopes: ["audit:read"] },
   listConnections: { method: 'GET', path: '/api/v1/organizations/{orgId}/connections', scopes: [] },
   listCredentials: { method: 'GET', path: '/api/v1/agents/{agentId}/credentials', scopes: ["agents:read"] },
   listDelegationDescendants: { method: 'GET', path: '/api/v1/delegations/{chainId}/descendants', scopes: [] },

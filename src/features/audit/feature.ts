@@ -14,7 +14,7 @@ import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
-import type { LogEvidence } from '../instance-log/feature.ts';
+import type { Continuation, LogEvidence } from '../instance-log/feature.ts';
 import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { takeSnapshot } from './chain/evidence-store.ts';
@@ -36,6 +36,7 @@ import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
 import { createRetention } from './log/retention.ts';
 import { append } from './log/store.ts';
+import { createLogContinuation } from './log-continuation.ts';
 import {
   createBacklogLoop,
   createPartitionLoop,
@@ -56,8 +57,10 @@ import { createWatch } from './verify/watch.ts';
 interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'> {
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
-  /** Of the instance log. Without it, exports have no proofs of it. */
-  readonly logEvidence?: LogEvidence;
+  /** Of the instance log; without it, exports and answers prove nothing against that log. */
+  readonly logEvidence?: LogEvidence | undefined;
+  /** Whether the witnesses of the instance log know more than this database. Without witnesses, nothing is asked. */
+  readonly continuation?: Continuation | undefined;
 }
 
 export interface Audit {
@@ -114,6 +117,7 @@ export function createAudit(deps: AuditDeps): Audit {
   const unlinked = createUnlinkedEvents({ ...deps, integrity, chainHeads });
   const treeHeads = createTreeHeads({ signer, keyring, readStatement, chainHeads });
   const treeLeaves = createTreeLeaves({ chainHeads, treeHeads });
+  const logContinuation = createLogContinuation(deps.continuation);
   const sequencer = createSequencer({
     db,
     clock,
@@ -125,11 +129,30 @@ export function createAudit(deps: AuditDeps): Audit {
     integrity,
     ensurePartition: partitions.ensureFor,
     unlinked,
+    logContinuation,
   });
   const { drain } = sequencer;
-  const verifier = createVerifier({ ...deps, keyring, chainHeads, treeLeaves, integrity, unlinked, drain });
+  const verifier = createVerifier({
+    ...deps,
+    keyring,
+    chainHeads,
+    treeLeaves,
+    integrity,
+    unlinked,
+    logContinuation,
+    drain,
+  });
   const retain = createRetention({ ...deps, keyring, chainHeads, integrity, partitions });
-  const watch = createWatch({ ...deps, keyring, chainHeads, treeHeads, treeLeaves, integrity, drain });
+  const watch = createWatch({
+    ...deps,
+    keyring,
+    chainHeads,
+    treeHeads,
+    treeLeaves,
+    integrity,
+    logContinuation,
+    drain,
+  });
   const tag = sealTag(signer.keyId);
   const sealOf = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
@@ -141,7 +164,8 @@ export function createAudit(deps: AuditDeps): Audit {
     const problem = await db.transaction(async (tx) => {
       await takeSnapshot(tx);
       const { keys, finding: untrusted } = await keyring.trust(tx);
-      return untrusted ?? verifyAllTreeHeads(tx, { read: readStatement, keys, treeLeaves });
+      const problem = untrusted ?? (await logContinuation.finding(tx));
+      return problem ?? verifyAllTreeHeads(tx, { read: readStatement, keys, treeLeaves });
     });
     if (problem) integrity.raise(problem);
     return problem;
@@ -155,7 +179,13 @@ export function createAudit(deps: AuditDeps): Audit {
   return {
     routes: auditRoutes({
       reader: createAuditReader(deps),
-      verification: createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
+      verification: createVerificationService({
+        db,
+        verifier,
+        organizations,
+        verifyTreeHeads,
+        witnessed: async () => (await deps.logEvidence?.witnessed()) ?? null,
+      }),
       proof: createProofService({ db, drain }),
       exports: createExportService({ db, clock, signer, logEvidence, drain }),
     }),

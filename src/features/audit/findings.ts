@@ -12,6 +12,14 @@ export type { FindingPlace } from '../../../sdk/typescript/src/audit/findings.ts
 
 const nothingSigned = 'nothing is linked or signed until it is restored';
 
+const restoredOrSecond = `an older database was restored, or another instance has the same keys; ${nothingSigned}`;
+
+interface WitnessConflict {
+  readonly witness: string;
+  readonly knownSize: number;
+  readonly size: number;
+}
+
 const sentences = {
   ...chainSentences,
 
@@ -49,6 +57,12 @@ const sentences = {
     `checkpoint ${number} of the log is not the external checkpoint of that number`,
   EXTERNAL_CHECKPOINT_EXPIRED: ({ number }: { number: number }) =>
     `the external checkpoint ${number} is older than retention`,
+
+  // The instance log
+  WITNESS_KNOWS_LARGER_LOG: ({ witness, knownSize, size }: WitnessConflict) =>
+    `the witness ${witness} knows ${knownSize} entries of the instance log, and the database has ${size}: ${restoredOrSecond}`,
+  WITNESS_KNOWS_OTHER_LOG: ({ witness, knownSize }: WitnessConflict) =>
+    `the witness ${witness} knows other ${knownSize} entries of the instance log than the database has: ${restoredOrSecond}`,
 
   // Signing keys
   KEYS_EMPTIED: ({ tables }: { tables: readonly string[] }) =>

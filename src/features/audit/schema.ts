@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { dayOrLocalTime } from '../../contract/patterns.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid, Witnessed } from '../../contract/shapes.ts';
 
 export const outcomes = ['success', 'failure'] as const;
 
@@ -102,6 +102,10 @@ export const Verification = Type.Object(
     }),
     fromDate: Nullable(Timestamp),
     toDate: Nullable(Timestamp),
+    witnessed: Type.Union([Witnessed, Type.Null()], {
+      description:
+        'the newest checkpoint of the instance log that a quorum of its witnesses has cosigned; null without one. It concerns the whole instance, and says nothing of other organizations',
+    }),
   },
   { title: 'AuditVerification' },
 );

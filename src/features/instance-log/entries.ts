@@ -20,11 +20,9 @@ const treeHeadsStart = ({ previousCheckpoint }: TreeHeadsOf): number => (previou
 export const treeHeadAt = (log: TreeHeadsOf, index: number): number =>
   log.firstTreeHead + index - treeHeadsStart(log);
 
-/** Undefined for a tree head before the first entry. */
-export function indexOfTreeHead(log: TreeHeadsOf, treeHead: number): number | undefined {
-  const index = treeHead - log.firstTreeHead + treeHeadsStart(log);
-  return treeHead < log.firstTreeHead ? undefined : index;
-}
+/** Where the tree head is; undefined when it is of an earlier log. */
+export const indexOf = (log: TreeHeadsOf, treeHead: number): number | undefined =>
+  treeHead < log.firstTreeHead ? undefined : treeHead - log.firstTreeHead + treeHeadsStart(log);
 
 export const entryHash = leafHash;
 

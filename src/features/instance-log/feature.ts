@@ -5,12 +5,23 @@
  * docs/decisions/026-instance-log.md.
  */
 import type { KeyObject } from 'node:crypto';
+import type { WitnessPolicy } from '../../../sdk/typescript/src/transparency/witness-policy.ts';
+import type { Witnessed } from '../../contract/shapes.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Outbound } from '../../kernel/ports/outbound.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
-import { BrokenLog, createGrowth } from './growth.ts';
+import { createWitnessQuestions } from './ask-witnesses.ts';
+import { type Continuation, createContinuation } from './continuation.ts';
+import { checkpointPolicyOf, createLogEvidence } from './evidence.ts';
+import { createGrowth } from './growth.ts';
+import { createGrowthLoop, createWitnessLoop } from './loops.ts';
 import { createLogReader } from './reader.ts';
-import { instanceLogRoutes } from './routes.ts';
+import { createRounds } from './rounds.ts';
+import { instanceLogRoutes, witnessesRoute } from './routes.ts';
+import { findNewestLog } from './store.ts';
+import { createWitnessReport } from './witness-report.ts';
 
 export interface InstanceLogDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log'> {
   readonly logKey: KeyObject;
@@ -24,13 +35,14 @@ export interface InstanceLogDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log'
   ): Promise<readonly { readonly number: number; readonly signed: string }[]>;
 }
 
-/** For exports and verifications of the audit log. */
+/** What the audit log writes into its exports and answers. */
 export interface LogEvidence {
   /** The checkpoint that exports prove against: the newest with a quorum, else the newest with any cosignature, else the newest. Undefined without a log. */
   checkpoint(db: Queryable): Promise<
     | {
         readonly logNumber: number;
         readonly size: number;
+        /** The signed note, with its cosignatures. */
         readonly text: string;
         readonly hasQuorum: boolean;
         readonly firstTreeHead: number;
@@ -41,43 +53,92 @@ export interface LogEvidence {
   /** Where a tree head is in the tree of that size. Undefined when that log does not contain it. */
   prove(
     db: Queryable,
-    at: { logNumber: number; size: number },
+    at: { readonly logNumber: number; readonly size: number },
     treeHead: number,
   ): Promise<{ readonly leafIndex: number; readonly proof: readonly string[] } | undefined>;
-  witnessed(): Promise<{ checkpointSize: number; time: string; witnesses: string[] } | null>;
+  /** The newest checkpoint with a quorum. */
+  witnessed(): Promise<Witnessed | null>;
 }
 
-export { createLogEvidence } from './evidence.ts';
+export type { Continuation, LogConflict } from './continuation.ts';
+export { checkpointPolicyOf, createLogEvidence } from './evidence.ts';
 export { verifyInstanceLog } from './verify-log.ts';
 
+export interface WitnessingDeps extends InstanceLogDeps, Pick<SharedDeps, 'metrics'> {
+  readonly outbound: Pick<Outbound, 'send'>;
+  readonly policy: WitnessPolicy;
+  readonly intervalSeconds: number;
+  /** In milliseconds, from any start. */
+  elapsed(): number;
+}
+
+type Deps = Omit<WitnessingDeps, 'logKey' | 'policy'> & {
+  readonly logKey: KeyObject | undefined;
+  readonly policy: WitnessPolicy | undefined;
+};
+
+export interface InstanceLog {
+  readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
+  readonly evidence: LogEvidence;
+  /** Undefined without witnesses. */
+  readonly continuation: Continuation | undefined;
+  /** One round of the log. */
+  grow(signal?: AbortSignal): Promise<void>;
+  /** One round of the witnesses. */
+  witness(): Promise<'done' | 'idle' | 'busy'>;
+}
+
 /** Without a key nothing is signed, and a log that there was before stays readable. */
-export function createInstanceLog({
-  logKey,
-  ...deps
-}: Omit<InstanceLogDeps, 'logKey'> & { logKey: KeyObject | undefined }) {
-  const { log } = deps;
-  const routes = instanceLogRoutes(createLogReader(deps));
-  if (!logKey) return { routes, loops: [], grow: async () => {} };
-  const growth = createGrowth({ ...deps, logKey });
-  let reported: string | undefined;
-  const loop: Loop = {
-    name: 'instance-log',
-    everyMs: 2_000,
-    async run(signal) {
-      try {
-        await growth.grow(signal);
-      } catch (error) {
-        if (!(error instanceof BrokenLog)) throw error;
-        if (error.message !== reported)
-          log.error({ reason: error.message }, 'the instance log cannot go on; it signs nothing more');
-        reported = error.message;
-      }
+export function createInstanceLog({ logKey, policy, ...deps }: Deps): InstanceLog {
+  const { db, clock, log, metrics, elapsed, intervalSeconds } = deps;
+  const evidence = createLogEvidence({ db, policy: policy && checkpointPolicyOf(policy) });
+  const routes = [
+    ...instanceLogRoutes(createLogReader({ ...deps, hasWitnesses: policy !== undefined })),
+    witnessesRoute(createWitnessReport({ db, policy, evidence })),
+  ];
+  if (!logKey)
+    return {
+      routes,
+      loops: [],
+      evidence,
+      continuation: undefined,
+      grow: async () => {},
+      witness: async () => 'idle',
+    };
+  const questions = policy && createWitnessQuestions({ ...deps, logKey, policy });
+  const rounds = questions && createRounds({ ...deps, logKey, policy }, questions);
+  const continuation = questions && createContinuation({ ...deps, logKey, policy }, questions);
+  if (rounds)
+    metrics.gaugeFromQuery('service_audit_quorum_age_seconds', async () => {
+      const newest = await findNewestLog(db);
+      if (!newest) return undefined;
+      const { unwitnessedSince: since } = newest;
+      return since === null ? 0 : Math.max(0, (clock.now() - Date.parse(since)) / 1_000);
+    });
+  let hasGrown = true;
+  const growth = createGrowth({
+    ...deps,
+    logKey,
+    continuation,
+    onGrown: () => {
+      hasGrown = true;
     },
+  });
+  const takeGrown = () => {
+    const before = hasGrown;
+    hasGrown = false;
+    return before;
   };
   return {
     routes,
-    loops: [loop],
-    /** One round of the loop. */
+    loops: [
+      createGrowthLoop(growth, log),
+      ...(rounds ? [createWitnessLoop(rounds, { elapsed, intervalSeconds, takeGrown })] : []),
+    ],
+    evidence,
+    continuation,
     grow: growth.grow,
+    witness: async () => rounds?.round() ?? 'idle',
   };
 }

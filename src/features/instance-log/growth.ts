@@ -5,20 +5,19 @@
 import { parsePart } from '../../../sdk/typescript/src/audit/compact-jws.ts';
 import { statementHash } from '../../../sdk/typescript/src/audit/statements.ts';
 import { appendLeaves } from '../../../sdk/typescript/src/transparency/append-leaves.ts';
-import { formatCheckpoint } from '../../../sdk/typescript/src/transparency/checkpoint.ts';
-import { formatNote } from '../../../sdk/typescript/src/transparency/note.ts';
 import { openCheckpoint } from '../../../sdk/typescript/src/transparency/open-checkpoint.ts';
 import { rootOf } from '../../../sdk/typescript/src/transparency/prove.ts';
 import { createRangeReader } from '../../../sdk/typescript/src/transparency/read-hashes.ts';
-import { signNote } from '../../../sdk/typescript/src/transparency/sign-note.ts';
 import { fullWidth } from '../../../sdk/typescript/src/transparency/tile.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { tryLockGlobal } from '../../kernel/data/locks.ts';
+import { type Continuation, describeConflict } from './continuation.ts';
 import { createTileReader, entryHash, treeHeadAt } from './entries.ts';
 import type { InstanceLogDeps } from './feature.ts';
-import { originsOf, signerOf } from './log-key.ts';
-import { findNewestLog, hasOrigin, insertLog, type LogRow, updateLog, writeTile } from './store.ts';
+import { signCheckpoint, signerOf } from './log-key.ts';
+import { findOwnLog, type OwnLog } from './own-log.ts';
+import { insertLog, type LogRow, updateLog, writeTile } from './store.ts';
 
 /** In one transaction. The first growth of an older instance has many. */
 const maxEntries = 16 * fullWidth;
@@ -41,49 +40,41 @@ function requireSuccessor(head: TreeHeadText, before: TreeHeadText | undefined):
     throw new BrokenLog(`tree head ${head.number} does not follow the one before`);
 }
 
-export function createGrowth(deps: InstanceLogDeps): Growth {
-  const { db, clock, readTreeHeads, logKey, host } = deps;
+export function createGrowth(
+  deps: InstanceLogDeps & {
+    readonly continuation: Pick<Continuation, 'beforeSigning'> | undefined;
+    /** There is a new checkpoint. */
+    onGrown(): void;
+  },
+): Growth {
+  const { db, clock, readTreeHeads, logKey, continuation, onGrown } = deps;
   /** Our last checkpoint: its tiles need no new comparison. */
   let verified: string | undefined;
 
-  const signCheckpoint = async (origin: string, size: number, root: string): Promise<string> => {
-    const text = formatCheckpoint({ origin, size, root });
-    return formatNote({ text, signatures: [await signNote(text, signerOf(origin, logKey))] });
-  };
-
-  const begin = async (tx: Tx, before: LogRow | undefined): Promise<LogRow> => {
-    let origin: string | undefined;
-    for (const candidate of originsOf(host))
-      if (!(await hasOrigin(tx, candidate))) {
-        origin = candidate;
-        break;
-      }
+  const begin = async (tx: Tx, { origin, before }: OwnLog): Promise<LogRow> => {
     const [lowest] = before ? [] : await readTreeHeads(tx, 0, 1);
-    const name = origin as string;
     const begun: LogRow = {
       logNumber: (before?.logNumber ?? 0) + 1,
-      origin: name,
-      verifierKey: signerOf(name, logKey).verifierKey,
+      origin,
+      verifierKey: signerOf(origin, logKey).verifierKey,
       previousCheckpoint: before?.checkpoint ?? null,
       firstTreeHead: before ? treeHeadAt(before, before.size) : (lowest?.number ?? 1),
       size: 0,
       checkpoint: '',
+      updatedAt: isoTime(clock),
+      unwitnessedSince: null,
     };
     const leaves = before ? [entryHash(before.checkpoint)] : [];
     const grown = await appendLeaves(createTileReader(tx, begun.logNumber), 0, leaves);
     const row = {
       ...begun,
       size: grown.size,
-      checkpoint: await signCheckpoint(name, grown.size, grown.root),
+      checkpoint: await signCheckpoint({ origin, size: grown.size, root: grown.root }, logKey),
     };
-    await insertLog(tx, row, isoTime(clock));
+    await insertLog(tx, row);
     for (const { tile, bytes } of grown.tiles) await writeTile(tx, row.logNumber, tile, bytes);
     return row;
   };
-
-  const isOurs = ({ origin, verifierKey }: LogRow): boolean =>
-    (origin === `${host}/log` || origin.startsWith(`${host}/log-`)) &&
-    signerOf(origin, logKey).verifierKey === verifierKey;
 
   const requireIntact = async (tx: Tx, log: LogRow, last: TreeHeadText | undefined): Promise<void> => {
     const { key } = signerOf(log.origin, logKey);
@@ -107,8 +98,9 @@ export function createGrowth(deps: InstanceLogDeps): Growth {
     const leaves = heads.map(({ signed }) => entryHash(signed));
     const { size, root, tiles } = await appendLeaves(createTileReader(tx, log.logNumber), log.size, leaves);
     for (const { tile, bytes } of tiles) await writeTile(tx, log.logNumber, tile, bytes);
-    const row = { ...log, size, checkpoint: await signCheckpoint(log.origin, size, root) };
-    await updateLog(tx, row, isoTime(clock));
+    const checkpoint = await signCheckpoint({ origin: log.origin, size, root }, logKey);
+    const row = { ...log, size, checkpoint, updatedAt: isoTime(clock) };
+    await updateLog(tx, row);
     return { row, isLast: heads.length < maxEntries };
   };
 
@@ -137,17 +129,19 @@ export function createGrowth(deps: InstanceLogDeps): Growth {
   const round = (): Promise<boolean> =>
     db.transaction(async (tx) => {
       if (!(await tryLockGlobal(tx, 'instanceLog'))) return true;
-      const newest = await findNewestLog(tx);
-      const log = newest && isOurs(newest) ? newest : await begin(tx, newest);
-      const { row, isLast } = await append(tx, log);
+      const own = await findOwnLog(tx, deps);
+      const { row, isLast } = await append(tx, own.log ?? (await begin(tx, own)));
       tx.afterCommit(() => {
         verified = row.checkpoint;
+        if (row.size !== own.log?.size) onGrown();
       });
       return isLast;
     });
 
   return {
     async grow(signal) {
+      const conflict = await continuation?.beforeSigning();
+      if (conflict) throw new BrokenLog(describeConflict(conflict));
       while (!(await round()) && !signal?.aborted);
     },
   };

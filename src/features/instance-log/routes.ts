@@ -1,7 +1,8 @@
 import Type from '../../contract/json-schema.ts';
 import { fail } from '../../kernel/fail.ts';
-import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
+import { open, type RouteEntry, rootRoute, route, scope } from '../../kernel/http/route.ts';
 import type { LogReader } from './reader.ts';
+import { AuditWitnesses } from './schema.ts';
 
 const text = 'text/plain; charset=utf-8';
 const common = { tag: 'Discovery', access: open(), limit: 'caller', method: 'GET' } as const;
@@ -14,7 +15,7 @@ export const instanceLogRoutes = (log: LogReader): RouteEntry[] => [
     id: 'logCheckpoint',
     summary: 'The newest checkpoint of the instance log (C2SP tlog-checkpoint)',
     description:
-      'A signed note: the origin of the log, its size and its root. Signed by the key of `/log/key`, and cosigned by witnesses.',
+      'A signed note: the origin of the log, its size and its root. Signed by the key of `/log/key`, and cosigned by witnesses. With witnesses, it is the newest checkpoint that was sent to them, with the cosignatures that came.',
     url: '/log/checkpoint',
     produces: text,
     schema: {
@@ -28,7 +29,7 @@ export const instanceLogRoutes = (log: LogReader): RouteEntry[] => [
     },
     errors: ['LOG_NOT_FOUND'],
     async handler({ header }) {
-      const { checkpoint } = await log.current();
+      const checkpoint = await log.checkpoint();
       header('cache-control', 'public, max-age=1');
       return checkpoint;
     },
@@ -68,3 +69,18 @@ export const instanceLogRoutes = (log: LogReader): RouteEntry[] => [
     },
   }),
 ];
+
+export const witnessesRoute = (report: () => Promise<AuditWitnesses>): RouteEntry =>
+  route({
+    id: 'listAuditWitnesses',
+    summary: 'List the witnesses of the instance log, and what they have cosigned',
+    description:
+      'Witnesses are run by others. They cosign the checkpoints of the instance log, so that nobody can rewrite the audit log unnoticed. `witnessed` is the newest checkpoint with a quorum.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/witnesses',
+    access: scope('audit:read'),
+    limit: 'caller',
+    schema: { response: { 200: AuditWitnesses } },
+    handler: report,
+  });

@@ -11,16 +11,32 @@ export interface LogRow {
   readonly firstTreeHead: number;
   readonly size: number;
   readonly checkpoint: string;
+  /** When the checkpoint was signed; ISO 8601. */
+  readonly updatedAt: string;
+  /** Since when a checkpoint has waited for a quorum of the witnesses; null when none does. */
+  readonly unwitnessedSince: string | null;
 }
 
 const columns = sql`
   log_number as "logNumber", origin, verifier_key as "verifierKey", previous_checkpoint as "previousCheckpoint",
-  first_tree_head as "firstTreeHead", size, checkpoint`;
+  first_tree_head as "firstTreeHead", size, checkpoint, updated_at as "updatedAt", unwitnessed_since as "unwitnessedSince"`;
 
 export const findNewestLog = (db: Queryable): Promise<LogRow | undefined> =>
   db.maybe(
     'instanceLog.newest',
     prepared(sql`select ${columns} from instance_logs order by log_number desc limit 1`),
+  );
+
+export const findLog = (db: Queryable, logNumber: number): Promise<LogRow | undefined> =>
+  db.maybe(
+    'instanceLog.find',
+    prepared(sql`select ${columns} from instance_logs where log_number = ${logNumber}`),
+  );
+
+export const findLogOfOrigin = (db: Queryable, origin: string): Promise<LogRow | undefined> =>
+  db.maybe(
+    'instanceLog.findByOrigin',
+    prepared(sql`select ${columns} from instance_logs where origin = ${origin}`),
   );
 
 export const hasOrigin = async (db: Queryable, origin: string): Promise<boolean> =>
@@ -31,25 +47,25 @@ export const hasOrigin = async (db: Queryable, origin: string): Promise<boolean>
     )
   ).found;
 
-export async function insertLog(tx: Tx, row: LogRow, now: string): Promise<void> {
+export async function insertLog(tx: Tx, row: LogRow): Promise<void> {
   await tx.run(
     'instanceLog.insert',
     sql`insert into instance_logs
-          (log_number, origin, verifier_key, previous_checkpoint, first_tree_head, size, checkpoint, updated_at)
+          (log_number, origin, verifier_key, previous_checkpoint, first_tree_head, size, checkpoint, updated_at, unwitnessed_since)
         values (${row.logNumber}, ${row.origin}, ${row.verifierKey}, ${row.previousCheckpoint}, ${row.firstTreeHead},
-                ${row.size}, ${row.checkpoint}, ${now})`,
+                ${row.size}, ${row.checkpoint}, ${row.updatedAt}, ${row.updatedAt})`,
   );
 }
 
 export async function updateLog(
   tx: Tx,
-  { logNumber, size, checkpoint }: Pick<LogRow, 'logNumber' | 'size' | 'checkpoint'>,
-  now: string,
+  { logNumber, size, checkpoint, updatedAt }: Pick<LogRow, 'logNumber' | 'size' | 'checkpoint' | 'updatedAt'>,
 ): Promise<void> {
   await tx.run(
     'instanceLog.update',
     prepared(sql`
-      update instance_logs set size = ${size}, checkpoint = ${checkpoint}, updated_at = ${now}
+      update instance_logs set size = ${size}, checkpoint = ${checkpoint}, updated_at = ${updatedAt},
+        unwitnessed_since = coalesce(unwitnessed_since, ${updatedAt}::timestamptz)
       where log_number = ${logNumber}`),
   );
 }

@@ -5,7 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { organizationScopes, type Scope } from '../../contract/scopes.ts';
 import { type KeyPair, keysMatch } from './keypair.ts';
+import { SeveralProblems } from './variable-kinds.ts';
 import { type ValueOf, type Variable, variables } from './variables.ts';
+import { witnessProblems } from './witness-file.ts';
 
 type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
 
@@ -81,6 +83,15 @@ export function loadConfig(env: Environment): Config {
     ...missingStripeVariables(env),
     ...missingProviderVariables(env),
     ...missingAmong(env, [variables.smtpUrl, variables.mailFrom], [], 'mails need both variables'),
+  );
+  problems.push(
+    ...missingAmong(
+      env,
+      [variables.auditLogKey],
+      [variables.auditWitnesses],
+      'witnesses cosign the instance log',
+    ),
+    ...witnessProblems(values),
   );
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
@@ -189,7 +200,8 @@ function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T
     if (text !== undefined) return variable.parse(text);
     if (variable.required) problems.push(`${missing(variable)}: ${variable.description}`);
   } catch (error) {
-    problems.push(`${variable.env} ${(error as Error).message}`);
+    const messages = error instanceof SeveralProblems ? error.problems : [(error as Error).message];
+    problems.push(...messages.map((message) => `${variable.env} ${message}`));
   }
   return variable.fallback;
 }

@@ -6,6 +6,17 @@ import { isIP } from 'node:net';
 import { delegableScopes, isScope, operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { providerAddressProblem } from '../url-problem.ts';
 
+/** Of a value with several mistakes. */
+export class SeveralProblems extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '));
+    this.name = 'SeveralProblems';
+    this.problems = problems;
+  }
+}
+
 export const text = (value: string) => value;
 
 /** A key or an id. The value may be secret, so the message does not repeat it. */

@@ -27,6 +27,7 @@ import {
   topicPrefix,
   trimmed,
 } from './variable-kinds.ts';
+import { witnessFile } from './witness-file.ts';
 
 export interface Variable<T> {
   readonly env: string;
@@ -349,6 +350,16 @@ export const variables = {
     orFile: true,
     description:
       'the private key of the instance log, as PEM text (Ed25519, PKCS#8): it signs the checkpoints at /log/checkpoint, and nothing else. `countersign keys --kind ed25519` makes one. Equal for all processes; another key begins another log',
+  }),
+
+  auditWitnesses: optional(witnessFile, 'no witnesses', {
+    env: 'AUDIT_WITNESSES',
+    description:
+      'the path of a file with the witnesses that cosign the instance log: a line `verifier-key url` for each, and a line `quorum N`; a text after `#` is a comment. Needs AUDIT_LOG_KEY. Equal for all processes; read at start. docs/operations/pick-witnesses.md',
+  }),
+  auditWitnessInterval: defaulted(integer(1, 3_600), 10, {
+    env: 'AUDIT_WITNESS_INTERVAL',
+    description: 'at most one checkpoint is sent to the witnesses in this time, in seconds',
   }),
 
   ...section('Mail'),

@@ -6,7 +6,7 @@ import { importCycles } from './import-cycles.ts';
 
 const mayImport: Record<string, readonly string[]> = {
   contract: ['contract'],
-  kernel: ['contract', 'kernel'],
+  kernel: ['contract', 'kernel', 'sdk'],
   adapters: ['contract', 'kernel', 'adapters', 'sdk'],
   features: ['contract', 'kernel', 'sdk'],
   composition: ['contract', 'kernel', 'adapters', 'features', 'composition'],
@@ -41,7 +41,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/audit/': [
     'findings.ts log-owner.ts period.ts schema.ts',
-    'integrity-status.ts',
+    'integrity-status.ts log-continuation.ts',
     'chain',
     'log',
     'export',

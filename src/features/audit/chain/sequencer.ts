@@ -2,7 +2,7 @@
  * The sequencer: links new events into the chains. For each chain a pass writes one segment, a checkpoint with the links that
  * it covers, and for all of them one signed tree head. One sequencer runs at a time across all nodes. It extends only a chain
  * whose head has a valid signature, and that does not end before a tree head with a missing checkpoint; any other chain stays
- * as it is, and verification reports it.
+ * as it is, and verification reports it. It links nothing while the witnesses of the instance log know more than this database.
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Clock } from '../../../kernel/clock.ts';
@@ -12,6 +12,7 @@ import { nilUuid } from '../../../kernel/ids.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import { finding } from '../findings.ts';
 import type { IntegrityStatus } from '../integrity-status.ts';
+import type { LogContinuation } from '../log-continuation.ts';
 import { createBatchSize } from './batch-size.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
@@ -53,6 +54,7 @@ interface SequencerDeps {
   /** Makes the day partition of an event of that time (ISO 8601). */
   ensurePartition(tx: Tx, timestamp: string): Promise<void>;
   readonly unlinked: Pick<UnlinkedEvents, 'linked'>;
+  readonly logContinuation: Pick<LogContinuation, 'beforeSigning'>;
 }
 
 export interface Sequencer {
@@ -97,6 +99,7 @@ const maxTransaction = (one: string, other: string): string => (BigInt(one) > Bi
 export function createSequencer(deps: SequencerDeps): Sequencer {
   const { db, clock, log, keyring, chainHeads, treeHeads, treeLeaves, integrity, ensurePartition, unlinked } =
     deps;
+  const { logContinuation } = deps;
   const batchSizes = createBatchSize(log, maxBatchSize);
 
   /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
@@ -112,6 +115,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const incomplete = treeLeaves.known();
     if (incomplete) integrity.raise(incomplete.finding);
     await chainHeads.loadNext(db);
+    const conflict = await logContinuation.beforeSigning();
+    if (conflict) integrity.raise(conflict);
     for (;;) {
       const batch: Batch = { size: batchSizes.current(), hasLock: false, events: undefined };
       state = await db
@@ -124,7 +129,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
           if (progress.restored && !state?.start.restored) state = undefined;
           const status = await keyring.signingStatus(tx);
           const start = state?.start ?? progress;
-          if (!status.maySign) return { start, cursor: beginning, isLast: true };
+          if (conflict || !status.maySign) return { start, cursor: beginning, isLast: true };
           const from = { start, cursor: state?.cursor };
           return linkBatch(tx, batch, from, progress, (event) => isGenuine(event, status));
         })

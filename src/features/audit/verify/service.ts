@@ -1,4 +1,5 @@
 /** GET /audit/verify and GET /audit/checkpoints: for a tenant its own chain, for the operator every chain. */
+import type { Witnessed } from '../../../contract/shapes.ts';
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
@@ -26,6 +27,8 @@ interface VerificationServiceDeps {
   /** Every organization that has events or evidence. */
   organizations(): Promise<string[]>;
   verifyTreeHeads(): Promise<Finding | undefined>;
+  /** The newest checkpoint of the instance log with a quorum of its witnesses. */
+  witnessed(): Promise<Witnessed | null>;
 }
 
 export function createVerificationService({
@@ -33,6 +36,7 @@ export function createVerificationService({
   verifier,
   organizations,
   verifyTreeHeads,
+  witnessed,
 }: VerificationServiceDeps): VerificationService {
   /** One chain after another, up to the first finding. The alarm logs the finding. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined, options: VerifyOptions) => {
@@ -51,12 +55,16 @@ export function createVerificationService({
       const all = query.organizationId === undefined && tenantOf(caller) === undefined;
       const one = all ? undefined : organizationOf(caller, query.organizationId);
       const whole = period.from === undefined && period.to === undefined;
-      const dates = { fromDate: isoOrNull(period.from), toDate: isoOrNull(period.to) };
       const chains = one ? [one] : await organizations();
-      if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0, ...dates };
+      const rest = {
+        fromDate: isoOrNull(period.from),
+        toDate: isoOrNull(period.to),
+        witnessed: await witnessed(),
+      };
+      if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0, ...rest };
       const options = { treeHeadsVerified: !one };
       const verdict = await verifyAll(chains, whole ? undefined : { ...allTime, ...period }, options);
-      return { ...verdict, ...dates };
+      return { ...verdict, ...rest };
     },
     async checkpoints(caller, query) {
       const organizationId = organizationOf(caller, query.organizationId);

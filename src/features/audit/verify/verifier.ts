@@ -18,6 +18,7 @@ import {
 } from '../chain/verify-chain.ts';
 import { type Finding, finding } from '../findings.ts';
 import type { IntegrityStatus } from '../integrity-status.ts';
+import type { LogContinuation } from '../log-continuation.ts';
 import { clampTime, type Period } from '../period.ts';
 import {
   countDue,
@@ -39,6 +40,7 @@ export interface VerifierDeps {
   readonly treeLeaves: Pick<TreeLeaves, 'find'>;
   readonly integrity: IntegrityStatus;
   readonly unlinked: Pick<UnlinkedEvents, 'findDeleted'>;
+  readonly logContinuation: Pick<LogContinuation, 'finding'>;
   /** Links all events, and returns a snapshot: the sequencer has processed every event that is visible in it. */
   drain(): Promise<string>;
 }
@@ -77,7 +79,7 @@ interface VerificationRequest extends VerifyOptions {
 const allowanceMs = 600_000;
 
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { db, readStatement, keyring, chainHeads, treeLeaves, integrity, unlinked } = deps;
+  const { db, readStatement, keyring, chainHeads, treeLeaves, integrity, unlinked, logContinuation } = deps;
 
   const verifyInSnapshot = (
     request: VerificationRequest,
@@ -89,7 +91,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       await takeSnapshot(tx);
       const cutoff = await readLinkingCutoff(tx, before.processed);
       const { keys, finding: untrusted } = await keyring.trust(tx);
-      if (untrusted) return { checked: 0, finding: untrusted };
+      const unsound = untrusted ?? (await logContinuation.finding(tx));
+      if (unsound) return { checked: 0, finding: unsound };
       const { anchor, finding: invalidAnchor } = await chainHeads.anchor(tx, organizationId);
       if (invalidAnchor) return { checked: 0, finding: invalidAnchor };
       if (await hasRowsBeforeFirst(tx, organizationId))

@@ -64,6 +64,7 @@ export function createWatch(
   },
 ): () => Promise<boolean> {
   const { db, clock, readStatement, keyring, chainHeads, treeHeads, treeLeaves, integrity, drain } = deps;
+  const { logContinuation } = deps;
   const verifiedTo = new Map<string, ChainHead>();
   let lastRoundAt: number | undefined;
   let cursor: ScanCursor = { organizationId: undefined, head: undefined };
@@ -241,7 +242,8 @@ export function createWatch(
       await takeSnapshot(tx);
       const cutoff = await readLinkingCutoff(tx, processed);
       const { keys, finding: untrusted } = await keyring.trust(tx);
-      if (untrusted) return integrity.raise(untrusted);
+      const unsound = untrusted ?? (await logContinuation.finding(tx));
+      if (unsound) return integrity.raise(unsound);
       const round = { tx, seenHeads, seenTreeHead, keys, cutoff, rowByRow };
       const { isContinued } = await checkTreeHeads(round);
       await checkSeenHeads(round);
