@@ -157,6 +157,10 @@ MUTATIONS = {
     "other port": a_proof(htu="https://api.example.com:8443/orders/7"),
     "with query": a_proof(htu=f"{URL}?x=1"),
     "with user": a_proof(htu=URL.replace("//", "//user@")),
+    "with backslashes": a_proof(htu=URL.replace("/", "\\")),
+    "without slashes": a_proof(htu=URL.replace("//", "")),
+    "full-width letters": a_proof(htu=URL.replace("api", "\uff41pi")),
+    "with a blank": a_proof(htu=f"{URL} "),
     "no address": a_proof(htu=...),
     "not an address": a_proof(htu="orders"),
     "address of another type": a_proof(htu={"x": URL}),
@@ -207,6 +211,11 @@ def test_a_proof_that_is_not_good(proof: Any) -> None:
     assert 'algs="ES256 ' in challenge
     if proof not in (MUTATIONS["other digest"], MUTATIONS["digest of another kind"]):
         verifier.verify(**present()), "the id was not used up"
+
+
+def test_paths_with_all_characters_that_an_address_may_have() -> None:
+    url = f"{AUDIENCE}/@me/a:b/(c),d=1;e'*!$&+"
+    a_verifier().verify(**present(a_proof(htu=url), url=url))
 
 
 def test_a_large_key_is_refused_even_if_the_token_is_bound_to_it() -> None:

@@ -326,6 +326,7 @@ def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixt
     port = free_port()
     audience = f"http://localhost:{port}"
     new_resource(operator, audience, agent_id)
+    reader_id, reader_secret = register(operator, "tokens:read")
     values = {
         '"https://id.example.com"': repr(ISSUER),
         "https://api.example.com": audience,
@@ -333,9 +334,12 @@ def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixt
         "CLIENT_ID": repr(agent_id),
         "CLIENT_SECRET": repr(secret),
     }
+    own = {"CLIENT_ID": repr(reader_id), "CLIENT_SECRET": repr(reader_secret)}
     api: dict[str, Any] = {}
-    exec(example("from countersign.fastapi", values), api)  # noqa: S102
-    with serving(api["app"], port):
+    exec(example("from countersign.fastapi", values | own), api)  # noqa: S102
+    status = api["verifier"].start()
+    assert status is not None and status.state == "current", status
+    with api["verifier"], serving(api["app"], port):
         quickstart = example("http = httpx.Client(auth=", values)
         assert len([line for line in quickstart.splitlines() if line.strip()]) == 5
         caller: dict[str, Any] = {}
@@ -344,12 +348,15 @@ def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixt
         answer = caller["http"].post(f"{audience}/orders")
         assert answer.status_code == 405
     token = Client(ISSUER, agent_id, secret).token(resource=audience)
-    request = SimpleNamespace(headers={"Authorization": f"Bearer {token}"})
-    exec(example("except TokenError", values), {"request": request})  # noqa: S102
-    assert capsys.readouterr().out.startswith(f"{agent_id} agent {agent_id} ('{agent_id}',)")
-    request.headers = {"Authorization": "Bearer x"}
-    exec(example("except TokenError", values), {"request": request})  # noqa: S102
-    assert capsys.readouterr().out.startswith("401 {'WWW-Authenticate': 'Bearer error=")
+    for given, printed in (
+        (token, f"{agent_id} agent {agent_id} ('{agent_id}',)"),
+        ("x", "401 {'WWW-Authenticate': 'Bearer error="),
+    ):
+        request = SimpleNamespace(headers={"Authorization": f"Bearer {given}"})
+        checked: dict[str, Any] = {"request": request}
+        exec(example("except TokenError", values | own), checked)  # noqa: S102
+        assert capsys.readouterr().out.startswith(printed)
+        checked["verifier"].close()
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -411,12 +418,15 @@ def test_mcp(operator: Client) -> None:
     port = free_port()
     audience = f"http://localhost:{port}/mcp"
     allowed, denied = register(operator), register(operator)
+    reader_id, reader_secret = register(operator, "tokens:read")
     new_resource(operator, audience, allowed[0])
     values = {
         '"https://id.example.com"': repr(ISSUER),
         '"https://tools.example.com/mcp"': repr(audience),
         "ORGANIZATION_ID": repr(ORGANIZATION),
         "tools:use": "orders:read",
+        "CLIENT_ID": repr(reader_id),
+        "CLIENT_SECRET": repr(reader_secret),
     }
     made: dict[str, Any] = {}
     exec(example("McpTokenVerifier", values), made)  # noqa: S102

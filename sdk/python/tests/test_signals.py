@@ -183,6 +183,14 @@ def test_signals_need_their_options() -> None:
             kind(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", revocation="signals")
 
 
+@pytest.mark.parametrize("revocation", [..., None, "", "offline", "SIGNALS"], ids=str)
+def test_there_is_no_default(revocation: Any) -> None:
+    given: Any = {} if revocation is ... else {"revocation": revocation}
+    for kind in (Verifier, AsyncVerifier):
+        with pytest.raises((TypeError, ValueError), match="revocation"):
+            kind(ISSUER, AUDIENCE, ORGANIZATION, subjects="agents", **given)
+
+
 def test_the_client_is_of_the_same_issuer() -> None:
     """The stream of another server, such as one for tests, has no end of these tokens."""
     other = "https://test.id.example.com"

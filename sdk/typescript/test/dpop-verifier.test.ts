@@ -108,6 +108,9 @@ describe('401 invalid_dpop_proof', () => {
       'https://orders.example.com/%76%31/orders',
     ])
       await create().verify(requestOf(await sign({ htu })));
+    const strange = "/@me/a:b/(c),d=1;e'*!$&+|[x]";
+    const proof = await sign({ htu: new URL(strange, url).href });
+    await create().verify(requestOf(proof, { url: strange }));
     for (const iat of [now / 1000 - 300, now / 1000 + 300])
       await create().verify(requestOf(await sign({ iat })));
   });
@@ -125,6 +128,9 @@ describe('401 invalid_dpop_proof', () => {
       { htu: 'https://orders.example.com.evil.example/v1/orders' },
       { htu: 'https://orders.example.com@evil.example/v1/orders' },
       { htu: 'https://user@orders.example.com/v1/orders' },
+      { htu: 'https:\\\\orders.example.com\\v1\\orders' },
+      { htu: 'https:orders.example.com/v1/orders' },
+      { htu: 'https://\uff4frders.example.com/v1/orders' },
       { htu: 'https://orders.example.com/v1/orders?page=2' },
       { htu: '/v1/orders' },
       { htu: [good.htu] },

@@ -78,6 +78,9 @@ describe('htu', () => {
     [issuer, `${issuer}/`, true],
     [`${issuer}/a%2fb`, `${issuer}/a%2Fb`, true],
     [`${issuer}/a%2Fb`, `${issuer}/a/b`, false],
+    ['HTTP://countersign.test/@me/~a:b;c=1,(d)', `${issuer}/@me/~a:b;c=1,(d)`, true],
+    ['http://[::1]:80/a', 'http://[::1]/a', true],
+    ['http:countersign.test/api/v1/token', tokenAddress, false],
     [`${issuer}/agents`, `${issuer}/agents?limit=1#a`, true],
     ['countersign.test/api/v1/token', tokenAddress, false],
   ];
@@ -119,6 +122,13 @@ describe('every mutation of a valid proof', () => {
     const { n, e } = await exportJWK((await generateKeyPair('RS256', { extractable: true })).publicKey);
     for (const key of [jwk, { kty: 'RSA', n, e: 'AQ' }, { kty: 'RSA', n, e: 'A'.repeat(20) + e }])
       assert.equal(await errorOf(verify({ header: { jwk: key } })), 'invalid_dpop_proof');
+  });
+  it('says of a key what it must be, whatever the name of its type', async () => {
+    for (const kty of ['__proto__', 'constructor', 'toString', 'EC2']) {
+      const refusal = await verify({ header: { jwk: { ...prover.jwk, kty } } });
+      const reason = `the jwk of the proof is of type ${kty}; RSA, EC and OKP can be used`;
+      assert.equal('reason' in refusal && refusal.reason, reason);
+    }
   });
   it('invalid_dpop_proof for an Ed25519 key of small order, whose signatures anyone makes', async () => {
     const own = await createProver({ clock }, 'EdDSA');

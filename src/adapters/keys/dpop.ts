@@ -147,10 +147,13 @@ function claimsProblem(
   return undefined;
 }
 
-/** RFC 3986 §6.2.2 and §6.2.3. A `htu` has no query, fragment or credentials. */
+/** The URL parser also reads what is no URI, such as backslashes. A `htu` has no query, fragment or credentials. */
+const addressForm = /^https?:\/\/[\w.[\]:-]+(?:\/[!-"$->@-[\]-~]*)?$/i;
+
+/** RFC 3986 §6.2.2 and §6.2.3. */
 function isSameAddress(htu: string, url: string): boolean {
   if (htu === url) return true;
-  if (/[?#@\s]/.test(htu) || !URL.canParse(htu) || !URL.canParse(url)) return false;
+  if (!addressForm.test(htu) || !URL.canParse(htu) || !URL.canParse(url)) return false;
   return normalized(htu) === normalized(url);
 }
 

@@ -202,7 +202,7 @@ const commonFields = ['kty', 'kid', 'use', 'alg', 'key_ops'];
 /** Validates a public key of another party before it is stored, and adds a `kid` if it has none. */
 export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: string }> {
   const kty = String(key.kty);
-  const kind = keyKinds[kty];
+  const kind = Object.hasOwn(keyKinds, kty) ? keyKinds[kty] : undefined;
   if (!kind) throw new Error(`is of type ${kty}; RSA, EC and OKP can be used`);
   const missing = kind.fields.filter((field) => key[field as keyof JWK] === undefined);
   if (missing.length > 0) throw new Error(`lacks ${missing.join(', ')}, which a key of type ${kty} has`);

@@ -70,6 +70,13 @@ describe('discovery', () => {
       assert.deepEqual(answer.json.authorization_grant_profiles_supported, [
         'urn:ietf:params:oauth:grant-profile:id-jag',
       ]);
+      assert.deepEqual(answer.json.identity_chaining_requested_token_types_supported, [
+        'urn:ietf:params:oauth:token-type:id-jag',
+      ]);
+      // src/adapters/keys/dpop.test.ts uses each of them.
+      const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 EdDSA Ed25519'.split(' ');
+      assert.deepEqual(answer.json.dpop_signing_alg_values_supported, algorithms);
+      assert.deepEqual(answer.json.token_endpoint_auth_signing_alg_values_supported, algorithms);
       assert.deepEqual(answer.json.backchannel_token_delivery_modes_supported, ['poll', 'ping']);
       assert.equal(answer.json.backchannel_user_code_parameter_supported, false);
       assert.equal(answer.json.client_id_metadata_document_supported, true);

@@ -29,6 +29,8 @@ export const authorizationServer = ({
   client_id_metadata_document_supported: true,
   grant_types_supported: ['client_credentials', ...grantTypes],
   authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+  // By token exchange, for partners: the same draft, section 7.1.
+  identity_chaining_requested_token_types_supported: ['urn:ietf:params:oauth:token-type:id-jag'],
   token_endpoint_auth_methods_supported: [...clientMethods, 'spiffe_jwt', 'none'],
   introspection_endpoint_auth_methods_supported: [...clientMethods, 'Bearer'],
   introspection_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],

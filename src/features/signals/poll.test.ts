@@ -92,6 +92,18 @@ describe('POST /ssf/poll/{streamId}', () => {
     assert.equal(Object.keys((await newer).json.sets).length, 1);
   });
 
+  it('200: in capital letters the id is that of the same stream: one poll waits, and a signal wakes it', async () => {
+    const own = await receiver(api.token);
+    await drain(own);
+    const older = pollRaw({ ...own, streamId: own.streamId.toUpperCase() }, {});
+    const isOpen = () => t.app.signals.polls.streamIds().includes(own.streamId) || undefined;
+    await until('it waits', async () => isOpen());
+    const newer = pollRaw(own, {});
+    assert.deepEqual((await older).json, { sets: {}, moreAvailable: false });
+    await suspend();
+    assert.equal(Object.keys((await newer).json.sets).length, 1);
+  });
+
   it('401 UNAUTHORIZED for a poll whose token ends while it waits: the receiver learns nothing more', async () => {
     const other = await agentIn(home, ['tokens:read']);
     const own = await receiver(other.token);

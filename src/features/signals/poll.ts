@@ -60,8 +60,10 @@ export function createPollStream(deps: SignalStreamDeps): PollStream {
 
   const isEmpty = ({ sets }: PollResponse) => Object.keys(sets).length === 0;
 
-  return async (caller, { streamId, request, ended, recheckAccess }) => {
-    const stream = await requireOwn(caller, streamId);
+  return async (caller, { streamId: wantedId, request, ended, recheckAccess }) => {
+    // The stream's own spelling of its id: its polls end each other, and are woken, by it.
+    const stream = await requireOwn(caller, wantedId);
+    const { streamId } = stream;
     if (stream.method !== 'poll')
       fail('SIGNAL_STREAM_NOT_FOUND', { message: 'The stream is delivered by push; it cannot be polled.' });
     await acknowledge(stream, request);

@@ -48,7 +48,7 @@ const NewDelivery = Type.Object(
         maxLength: 4_096,
         pattern: '^[!-~]([ -~]*[!-~])?$',
         description:
-          'of a push stream: the value of the Authorization header that we send; never shown again',
+          'the value of the Authorization header that we send, in printable ASCII; of a push stream only, and never shown again',
       }),
     ),
   },

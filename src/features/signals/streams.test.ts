@@ -173,6 +173,15 @@ describe('POST /ssf/stream', () => {
       assert.equal(outcome(await ssf('POST', '/stream', sender.token, body)), '400 VALIDATION_ERROR');
     });
 
+  it('400 VALIDATION_ERROR says what an Authorization header must be', async () => {
+    const body = pushTo('https://receiver.example/', { authorization_header: 'Bearer é' });
+    const { json } = await ssf('POST', '/stream', sender.token, body);
+    assert.equal(
+      json.message,
+      'delivery.authorization_header must be the value of the Authorization header that we send, in printable ASCII',
+    );
+  });
+
   it('403 SIGNAL_STREAM_LIMIT_EXCEEDED above 50 streams of an agent; of many at once exactly 50 succeed', async () => {
     const { token } = await agentIn(home, ['tokens:read']);
     const answers = await Promise.all(Array.from({ length: 60 }, () => create(token)));

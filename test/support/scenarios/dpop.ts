@@ -118,6 +118,11 @@ export const proofMutations = ({ clock }: Pick<TestApp, 'clock'>): readonly Muta
     withClaims('htu with another port', ({ htu }) => ({
       htu: Object.assign(new URL(String(htu)), { port: '81' }).href,
     })),
+    withClaims('htu with backslashes', ({ htu }) => ({ htu: String(htu).replaceAll('/', '\\') })),
+    withClaims('htu with one slash before the host', ({ htu }) => ({ htu: String(htu).replace('//', '/') })),
+    withClaims('htu with a host in full-width letters', ({ htu }) => ({
+      htu: String(htu).replace('countersign', '\uff43ountersign'),
+    })),
     withClaims('htu without host', ({ htu }) => ({ htu: new URL(String(htu)).pathname })),
     withClaims('htu of another path', ({ htu }) => ({ htu: `${htu}/../other` })),
     withClaims('no iat', () => ({ iat: undefined })),

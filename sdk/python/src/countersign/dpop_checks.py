@@ -39,6 +39,8 @@ MAX_PROOF_LENGTH = 8_192
 MAX_ID_LENGTH = 256
 # 4096 bits.
 MAX_MODULUS_LENGTH = 700
+# Without query, fragment and credentials. The parser also reads what is no URI, such as blanks.
+ADDRESS = re.compile(r"https?://[\w.\[\]:-]+(?:/[!-\"$->@-\[\]-~]*)?", re.ASCII | re.IGNORECASE)
 DIGEST = re.compile(r"(?:^|,)\s*sha-256=(:[A-Za-z0-9+/]+={0,2}:)\s*(?:,|$)")
 
 
@@ -173,7 +175,7 @@ def _check_request(claims: Mapping[str, Any], request: Request) -> None:
 
 
 def _is_same_address(address: str, url: str) -> bool:
-    if re.search(r"[?#@\s]", address):
+    if not ADDRESS.fullmatch(address):
         return False
     try:
         return normalized_url(address) == normalized_url(url)

@@ -161,9 +161,12 @@ const addressOf = (base: URL, path: string): string => {
   return `${base.origin}${folder}${path.startsWith('/') ? path : `/${path}`}`;
 };
 
-/** RFC 3986 §6.2.2 and §6.2.3. A `htu` has no query, fragment or credentials. */
+/** The URL parser also reads what is no URI, such as backslashes. A `htu` has no query, fragment or credentials. */
+const addressForm = /^https?:\/\/[\w.[\]:-]+(?:\/[!-"$->@-[\]-~]*)?$/i;
+
+/** RFC 3986 §6.2.2 and §6.2.3. */
 const isSameAddress = (htu: string, address: string): boolean =>
-  !/[?#@\s]/.test(htu) &&
+  addressForm.test(htu) &&
   URL.canParse(htu) &&
   URL.canParse(address) &&
   normalized(new URL(htu)) === normalized(new URL(address));
