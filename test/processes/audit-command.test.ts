@@ -179,6 +179,7 @@ describe('audit export and verify', () => {
         publicKey: createPublicKey(JWT_PUBLIC_KEY),
       },
       previousPublicKeys: [],
+      witnesses: undefined,
       issuer: 'http://localhost:3000',
       log: createLog({ level: 'error', destination: { write: (line) => void noticed.push(line) } }),
     });
