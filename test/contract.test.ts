@@ -84,6 +84,8 @@ describe('the contract', () => {
       service_overload_rejections_total: { type: 'counter', labels: ['queue'] },
       service_audit_linking_delayed: { type: 'gauge', labels: [] },
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
+      service_audit_quorum_age_seconds: { type: 'gauge', labels: [] },
+      service_audit_witness_failures_total: { type: 'counter', labels: ['witness'] },
       service_audit_pending_dropped_total: { type: 'counter', labels: [] },
       service_stream_outbox_pending: { type: 'gauge', labels: ['stream'] },
       service_audit_refusals_suppressed_total: { type: 'counter', labels: [] },
