@@ -62,6 +62,7 @@ export {
 } from './resource-client.ts';
 export type { SignalsOptions, SignalsStatus } from './signals/signals.ts';
 export type { SignalsClient } from './signals/stream.ts';
+export type { LogTrust } from './transparency/log-trust.ts';
 export {
   createVerifier,
   type SignalsVerifier,
