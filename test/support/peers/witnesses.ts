@@ -43,7 +43,7 @@ export function witnessVariables(witnesses: readonly TestWitness[], quorum: numb
 }
 
 /** One for all: commands of one process that run at the same time share their folder. */
-const folder = mkdtempSync(join(tmpdir(), 'countersign-witnesses-'));
+export const folder = mkdtempSync(join(tmpdir(), 'countersign-witnesses-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
