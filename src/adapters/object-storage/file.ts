@@ -211,7 +211,8 @@ const remedies: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is no folder: correct AUDIT_ARCHIVE_URL',
   EACCES: 'this user may not: give it the rights to read and write the folder and all below it',
   EPERM: 'not permitted: give this user the rights, on a file system with hard links',
-  EROFS: 'the file system is read-only: mount it writable, or name the folder in ReadWritePaths= of the systemd unit',
+  EROFS:
+    'the file system is read-only: mount it writable, or name the folder in ReadWritePaths= of the systemd unit',
   ENOSPC: 'the disk is full: free some space, or enlarge it',
   EDQUOT: 'the quota of this user is used up: enlarge it',
   EFBIG: 'the file would be larger than the limit of the process or of the file system: raise it',

@@ -26,10 +26,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
   [/^RequestTimeTooSkewed/, 'the clocks differ: synchronize this machine with NTP'],
   [/^NoSuchBucket/, 'there is no such bucket: create it, or correct AUDIT_ARCHIVE_URL'],
-  [
-    /object ?lock/i,
-    'the bucket has no Object Lock: make one that has, or remove AUDIT_ARCHIVE_LOCK_DAYS',
-  ],
+  [/object ?lock/i, 'the bucket has no Object Lock: make one that has, or remove AUDIT_ARCHIVE_LOCK_DAYS'],
   [
     /^(AccessDenied|\S* 403)/,
     'the credentials lack a right: they need s3:ListBucket on the bucket, s3:GetObject, s3:PutObject and s3:AbortMultipartUpload on its objects, and s3:PutObjectRetention with AUDIT_ARCHIVE_LOCK_DAYS',
@@ -44,7 +41,10 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(\S*Quota\S*|\S*StorageFull|\S* 507)|no space left/i, 'the storage is full: enlarge it'],
   [/^ConditionalRequestConflict/, 'another process wrote the same object at that time'],
-  [/^(BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)/, 'the content was changed on the way to the server'],
+  [
+    /^(BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)/,
+    'the content was changed on the way to the server',
+  ],
   [/^(TimeoutError|RequestTimeout|ETIMEDOUT)/, 'no answer in time: check the storage and the network'],
   [
     /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE)/,
@@ -57,10 +57,11 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^(SlowDown|\S* 5\d\d)/, 'the server fails or is overloaded: check it'],
 ];
 
-export function storageError(message: string, error: unknown): ObjectStorageError {
+/** `locks`: with a retention, servers refuse a bucket without Object Lock as an invalid request, some without the reason. */
+export function storageError(message: string, error: unknown, locks: boolean): ObjectStorageError {
   const code = codeOf(error);
   const status = statusOf(error) || '';
-  const { message: text } = error as Error;
+  const text = locks && code === 'InvalidRequest' ? 'no Object Lock' : (error as Error).message;
   const [, remedy] = remedies.find(([pattern]) => pattern.test(`${code} ${status} ${text}`)) ?? [];
   const source = [code, status].filter(Boolean).join(', ');
   return new ObjectStorageError(

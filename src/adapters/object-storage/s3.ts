@@ -74,6 +74,9 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
   const root = prefix === '' ? '' : `${prefix}/`;
   const location = `s3://${Bucket}${prefix === '' ? '' : `/${prefix}`}${endpoint === undefined ? '' : ` at ${new URL(endpoint).host}`}`;
 
+  const failure = (doing: string, error: unknown) =>
+    storageError(`${location}: ${doing} failed`, error, lockDays !== undefined);
+
   /** A limit of our own, because the SDK has none for finding credentials. */
   const send = async <T>(
     doing: string,
@@ -93,7 +96,7 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     } catch (error) {
       signal?.throwIfAborted();
       const cause = late.signal.aborted ? timeoutError(`no answer within ${operationMs} ms`) : error;
-      throw storageError(`${location}: ${doing} failed`, cause);
+      throw failure(doing, cause);
     } finally {
       clearTimeout(timer);
       done.abort();
@@ -211,7 +214,7 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
         yield* unlessStalled(body, bytes, stallMs);
       } catch (error) {
         signal?.throwIfAborted();
-        throw storageError(`${location}: ${doing} failed`, error);
+        throw failure(doing, error);
       } finally {
         body.destroy();
       }
@@ -223,7 +226,12 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     checkPrefix(prefix);
     let ContinuationToken: string | undefined;
     do {
-      const page = { Bucket, Prefix: root + prefix, MaxKeys, ...(ContinuationToken && { ContinuationToken }) };
+      const page = {
+        Bucket,
+        Prefix: root + prefix,
+        MaxKeys,
+        ...(ContinuationToken && { ContinuationToken }),
+      };
       const { Contents, NextContinuationToken, IsTruncated } = await send('listing', signal, (options) =>
         client.send(new ListObjectsV2Command(page), options),
       );

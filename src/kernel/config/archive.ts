@@ -20,14 +20,16 @@ const forms = 'must be s3://bucket/prefix or file:///folder';
 export function archivePlace(url: string): ArchivePlace {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(url) ?? [];
   if (/[?#]/.test(rest)) throw new Error(`${forms}, without a query or a fragment`);
-  if (/(^|\/|\\)(\.|%2e){1,2}(\/|\\|$)/i.test(rest)) throw new Error(`${forms}, without "." and ".." in the path`);
+  if (/(^|\/|\\)(\.|%2e){1,2}(\/|\\|$)/i.test(rest))
+    throw new Error(`${forms}, without "." and ".." in the path`);
   if (/^file:/i.test(url)) return folderPlace(url, rest);
   if (scheme.toLowerCase() === 's3') return bucketPlace(rest);
   throw new Error(forms);
 }
 
 function folderPlace(url: string, path: string): ArchivePlace {
-  if (!path.startsWith('/')) throw new Error('must name a folder from the root, with three slashes: file:///folder');
+  if (!path.startsWith('/'))
+    throw new Error('must name a folder from the root, with three slashes: file:///folder');
   try {
     return { kind: 'folder', folder: fileURLToPath(url) };
   } catch {
@@ -43,7 +45,9 @@ function bucketPlace(rest: string): ArchivePlace {
   const [bucket = '', ...segments] = rest.split('/');
   if (bucket === '') throw new Error('names no bucket: s3://bucket/prefix');
   if (!/^[a-z0-9][\w.-]{1,253}[a-z0-9]$/i.test(bucket))
-    throw new Error('must name a bucket with letters, digits, dots, - and _, without a port: s3://bucket/prefix');
+    throw new Error(
+      'must name a bucket with letters, digits, dots, - and _, without a port: s3://bucket/prefix',
+    );
   if (segments.at(-1) === '') segments.pop();
   const prefix = segments.join('/');
   if (!segments.every((segment) => /^[\w.=-]+$/.test(segment)) || prefix.length > 500)

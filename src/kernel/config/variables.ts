@@ -374,10 +374,14 @@ export const variables = {
     description:
       'the http or https address of another S3 server, which must know conditional writes (`If-None-Match: *`). The bucket is then in the path (`https://s3.example.com/bucket`)',
   }),
-  auditArchiveRegion: optional(archiveRegion, 'AWS_REGION, else that of the profile; with AUDIT_ARCHIVE_ENDPOINT `us-east-1`', {
-    env: 'AUDIT_ARCHIVE_REGION',
-    description: 'the region of the bucket',
-  }),
+  auditArchiveRegion: optional(
+    archiveRegion,
+    'AWS_REGION, else that of the profile; with AUDIT_ARCHIVE_ENDPOINT `us-east-1`',
+    {
+      env: 'AUDIT_ARCHIVE_REGION',
+      description: 'the region of the bucket',
+    },
+  ),
   auditArchiveLockDays: optional(integer(1, 36_500), 'the default retention of the bucket, if it has one', {
     env: 'AUDIT_ARCHIVE_LOCK_DAYS',
     description:
