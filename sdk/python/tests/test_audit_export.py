@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from countersign import AuditExportError, verify_audit_export
-from countersign.audit_statements import checkpoint_text, leaf_hash, unverified_claims
+from countersign.audit_statements import checkpoint_text, unverified_claims
+from countersign.merkle import leaf_hash
 
 EXPORTS = json.loads((Path(__file__).parents[2] / "vectors.json").read_text())["auditExports"]
 

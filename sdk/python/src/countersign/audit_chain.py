@@ -1,6 +1,5 @@
 """The rules of the audit chain of one organization, line by line and without I/O."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -11,20 +10,15 @@ from countersign.audit_lines import parse_json
 from countersign.audit_statements import (
     ANCHOR,
     CHECKPOINT,
-    HASH,
     TREE_HEAD,
     TrustedKeys,
     checkpoint_hash,
     checkpoint_text,
     key_id_of,
-    leaf_hash,
-    root_from,
-    sha256,
     unverified_claims,
 )
-from countersign.verified_token import UUID
+from countersign.merkle import leaf_hash, root_from, sha256
 
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 YEAR_2000 = datetime(2000, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -73,14 +67,13 @@ class Chain:
         place: dict[str, Any] = {"organization_id": self.organization_id, "sequence": expected}
         if link["sequence"] != expected:
             raise Finding("LINK_MISSING", expected=expected, **place)
-        event_id, event_hash = link["eventId"], link["eventHash"]
-        place["event_id"] = event_id
+        place["event_id"] = link["eventId"]
         time = _time_of(link["time"])
-        # Digits could move from one value to the next, or have hyphens in other places.
-        if time is None or not UUID.fullmatch(event_id) or not HASH.fullmatch(event_hash):
+        if time is None:
             raise Finding("LINK_HASH_MISMATCH", **place)
         microseconds = (time - YEAR_2000) // MICROSECOND
-        record = f"{expected:016x}{event_id.replace('-', '')}{microseconds:016x}{event_hash}"
+        event_id = link["eventId"].replace("-", "")
+        record = f"{expected:016x}{event_id}{microseconds:016x}{link['eventHash']}"
         link_hash = sha256(self.head + record)
         if link["hash"] != link_hash:
             raise Finding("LINK_HASH_MISMATCH", **place)
@@ -100,8 +93,7 @@ class Chain:
                 raise Finding("EVENT_MISSING", **place)
             return
         canonical = event["canonical"]
-        text = f"{_text(event.get('appendedIn'))} {_text(event.get('seal'))} {canonical}"
-        if sha256(text) != link["eventHash"]:
+        if sha256(f"{event['appendedIn']} {event['seal']} {canonical}") != link["eventHash"]:
             raise Finding("EVENT_CHANGED", **place)
         try:
             fields = parse_json(canonical)
@@ -227,8 +219,6 @@ def _finding_of(row: Mapping[str, Any], code: str, number: int) -> Finding:
 
 
 def _time_of(text: str) -> datetime | None:
-    if TIME.fullmatch(text) is None:
-        return None
     try:
         return datetime.fromisoformat(f"{text[:-1]}+00:00")
     except ValueError:
@@ -241,7 +231,3 @@ def _day_after(day: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return datetime(following.year, following.month, following.day, tzinfo=timezone.utc)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "undefined"

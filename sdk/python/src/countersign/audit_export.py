@@ -47,6 +47,6 @@ async def async_verify_audit_export(
 
 def _policy_of(log: LogTrust | None) -> CheckpointPolicy | None:
     try:
-        return log and read_log_trust(log)
+        return None if log is None else read_log_trust(log)
     except TransparencyError as error:
         raise ValueError(f"log: {error}") from error

@@ -22,9 +22,7 @@ def audit_export_lines(file: str | os.PathLike[str]) -> Iterator[bytes]:
     is installed that reads them, or when one is damaged.
     """
     with open(file, "rb") as opened:
-        is_compressed = opened.read(len(ZSTANDARD)) == ZSTANDARD
-        opened.seek(0)
-        if not is_compressed:
+        if not opened.peek(len(ZSTANDARD)).startswith(ZSTANDARD):
             yield from _lines_of(opened)
             return
         zstd = _zstandard(file)

@@ -10,10 +10,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from countersign.audit_findings import Finding
-from countersign.audit_statements import leaf_hash, root_from
 from countersign.log_keys import TransparencyError
 from countersign.log_note import LogCheckpoint, parse_checkpoint, parse_note
 from countersign.log_trust import CheckpointPolicy, Judgement, judge
+from countersign.merkle import leaf_hash, root_from
 
 # The calendar repeats after 400 years.
 CYCLE_SECONDS = 146_097 * 86_400

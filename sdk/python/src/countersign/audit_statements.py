@@ -1,7 +1,6 @@
-"""Signed statements of the audit log (compact JWS), the keys that sign them, and Merkle trees."""
+"""Signed statements of the audit log (compact JWS), and the keys that sign them."""
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 import jwt
 
 from countersign.audit_findings import Finding
+from countersign.merkle import leaf_hash, sha256
 from countersign.verified_token import ALGORITHMS
 
 CHECKPOINT = "audit-checkpoint+jwt"
@@ -18,7 +18,6 @@ TREE_HEAD = "audit-tree-head+jwt"
 KEY = "audit-key+jwt"
 ANCHOR = "audit-anchor+jwt"
 EXPORT = "audit-export+jwt"
-HASH = re.compile(r"[0-9a-f]{64}")
 # Each byte string has one spelling: no padding, and no bits beyond the last byte. A hash of the
 # text names the statement.
 BASE64URL = re.compile(
@@ -26,44 +25,6 @@ BASE64URL = re.compile(
 )
 # Their texts take a few megabytes.
 MAX_REMEMBERED = 10_000
-
-
-def sha256(text: str) -> str:
-    # A lone surrogate has no UTF-8. Its hash is one that no event has.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def leaf_hash(text: str) -> str:
-    return sha256(f"\x00{text}")
-
-
-def node_hash(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\x01" + left + right).digest()
-
-
-def root_from(leaf: str, leaf_index: Any, tree_size: Any, proof: Iterable[str]) -> str | None:
-    """The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2)."""
-    if not isinstance(leaf_index, int) or not isinstance(tree_size, int):
-        return None
-    if not 0 <= leaf_index < tree_size:
-        return None
-    index, last = leaf_index, tree_size - 1
-    root = bytes.fromhex(leaf)
-    for node in proof:
-        if last == 0 or HASH.fullmatch(node) is None:
-            return None
-        sibling = bytes.fromhex(node)
-        if index % 2 == 1 or index == last:
-            root = node_hash(sibling, root)
-            # Levels on which the node had no sibling.
-            while index % 2 == 0 and index > 0:
-                index //= 2
-                last //= 2
-        else:
-            root = node_hash(root, sibling)
-        index //= 2
-        last //= 2
-    return root.hex() if last == 0 else None
 
 
 def checkpoint_text(row: Mapping[str, Any]) -> str:
@@ -87,6 +48,10 @@ def key_id_of(text: str) -> Any:
     return _decoded_part(text, 0).get("kid")
 
 
+def type_of(text: str) -> Any:
+    return _decoded_part(text, 0).get("typ")
+
+
 def _decoded_part(text: str, part: int) -> dict[str, Any]:
     """0 is the header, 1 the payload."""
     try:
@@ -94,7 +59,7 @@ def _decoded_part(text: str, part: int) -> dict[str, Any]:
         if BASE64URL.fullmatch(encoded) is None:
             return {}
         decoded = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
-        value = json.loads(decoded.decode())
+        value = json.loads(decoded.decode(errors="replace"))
     except (ValueError, IndexError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

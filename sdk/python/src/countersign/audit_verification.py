@@ -13,9 +13,17 @@ from countersign.audit_days import Days
 from countersign.audit_findings import Finding
 from countersign.audit_lines import VERSIONS, parse_line
 from countersign.audit_log_proofs import LogProofs, Witnessed
-from countersign.audit_statements import EXPORT, TrustedKeys, leaf_hash, sha256, trust_from
+from countersign.audit_statements import (
+    CHECKPOINT,
+    EXPORT,
+    TREE_HEAD,
+    TrustedKeys,
+    trust_from,
+    type_of,
+)
 from countersign.errors import AuditExportError
 from countersign.log_trust import CheckpointPolicy
+from countersign.merkle import leaf_hash, sha256
 
 # A key for each day of 27 years.
 MAX_KEYS = 10_000
@@ -81,8 +89,8 @@ class ExportVerification:
         except AuditExportError as finding:
             raise self._at(finding, self._lines) from None
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            finding = Finding("EXPORT_LINE_INVALID", organization_id=self._open_organization)
-            raise self._at(finding, self._lines) from error
+            invalid = Finding("EXPORT_LINE_INVALID", organization_id=self._open_organization)
+            raise self._at(invalid, self._lines) from error
 
     def result(self) -> AuditExport:
         statement = self._statement
@@ -263,7 +271,7 @@ def _hash_of(checkpoint: str | Mapping[str, Any]) -> str:
             except ValueError as error:
                 raise ValueError(problem) from error
     signed, inclusion = entry.get("signed"), entry.get("inclusion")
-    if not isinstance(signed, str) or signed.count(".") != 2:
+    if not isinstance(signed, str) or type_of(signed) not in (CHECKPOINT, TREE_HEAD):
         raise ValueError(problem)
     if inclusion is None:
         return sha256(signed)

@@ -79,5 +79,3 @@ def judge(note: str, policy: CheckpointPolicy) -> Judgement:
         tuple(each.name for each in policy.witnesses if each.name not in earliest),
         lacking,
     )
-
-
