@@ -201,9 +201,7 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
       const { lines, jwks, log, valid } = auditExports.find((each) => each.name === name) as AuditExportCase;
       writeFileSync(join(project, 'export.jsonl.zst'), zstdCompressSync(lines.join('\n')));
       writeFileSync(join(project, 'jwks.json'), JSON.stringify(jwks));
-      const trust = log
-        ? ['--log-key', log.key, ...log.witnesses.flatMap((key) => ['--witness', key])]
-        : [];
+      const trust = log ? ['--log-key', log.key, ...log.witnesses.flatMap((key) => ['--witness', key])] : [];
       const args = ['audit', 'verify', 'export.jsonl.zst', '--keys', 'jwks.json', ...trust];
       const ours = await runCommand(args, { env: {}, cwd: project });
       const { status, stdout, stderr } = runSync(python, ['-m', 'countersign', ...args], {
