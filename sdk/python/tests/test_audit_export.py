@@ -9,6 +9,7 @@ import pytest
 from audit_log import Instance
 
 from countersign import AuditExportError, verify_audit_export
+from countersign.audit_days import Days
 from countersign.audit_statements import checkpoint_text, unverified_claims
 from countersign.merkle import leaf_hash
 
@@ -171,6 +172,26 @@ def test_the_leaf_of_a_tree_with_one_checkpoint_is_the_first() -> None:
     for index, code in ((-1, "INCLUSION_PROOF_INVALID"), (1, "INCLUSION_PROOF_INVALID"), (0, None)):
         lines = [line.replace('"leafIndex":0', f'"leafIndex":{index}') for line in case["lines"]]
         assert code_of(case, lines) == code
+
+
+@pytest.mark.parametrize(
+    "days, chains, is_that_day",
+    [
+        (Days("2027-01-14", "2027-01-15", "2027-01-15"), 1, True),
+        (Days(), 0, True),
+        (Days(None, "2027-01-15", "2027-01-16"), 1, False),
+        (Days(None, "2027-01-14", "2027-01-15"), 1, False),
+        (Days("2027-01-15", "2027-01-15", "2027-01-15"), 1, False),
+        (Days(None, "2027-01-15", "2027-01-15"), 2, False),
+    ],
+)
+def test_the_lines_of_a_day(days: Days, chains: int, is_that_day: bool) -> None:
+    statement = {"day": "2027-01-15", "organizationId": "one", "at": "2027-01-16T00:00:00.000Z"}
+    if is_that_day:
+        days.check(statement, chains)
+        return
+    with pytest.raises(AuditExportError, match="of the whole day 2027-01-15 of one organization"):
+        days.check(statement, chains)
 
 
 def test_a_proof_of_the_log_directly_follows_its_checkpoint() -> None:
