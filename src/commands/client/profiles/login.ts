@@ -3,8 +3,9 @@ import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { ask, askSecret, hasTerminal, readSecretFromInput } from '../../prompt.ts';
 import { print, printError, quoted } from '../../terminal.ts';
-import { requestToken, requireAddress } from '../account.ts';
+import { requestToken, requireAddress, revokeToken } from '../account.ts';
 import { isLoopback } from '../http.ts';
+import { dropToken, keepToken } from '../kept-tokens.ts';
 import {
   changeProfiles,
   defaultProfile,
@@ -13,7 +14,6 @@ import {
   profilesFile,
   readProfiles,
   requireProfileName,
-  type SessionProfile,
 } from './profiles.ts';
 import { endSession, isCode, redeemCode } from './session.ts';
 
@@ -45,9 +45,16 @@ export async function login(io: Io, options: LoginOptions): Promise<void> {
   }));
   print(io, `Signed in to ${profile.url} as ${as}.`);
   printError(io, `The profile ${name} is stored in ${profilesFile(io)}, and is the current one.`);
-  // The session that it replaces.
-  if (known && 'session' in known) await endSession(known).catch(() => undefined);
+  // What it replaces.
+  if (known && !isSame(known, profile)) await endOnServer(io, known).catch(() => undefined);
 }
+
+const isSame = (known: Profile, profile: Profile): boolean =>
+  'clientId' in known &&
+  'clientId' in profile &&
+  known.url === profile.url &&
+  known.clientId === profile.clientId &&
+  known.clientSecret === profile.clientSecret;
 
 async function signIn(io: Io, options: LoginOptions, known: Profile | undefined): Promise<SignedIn> {
   const address = await enterUrl(io, options.url ?? io.env.COUNTERSIGN_URL, known?.url);
@@ -68,7 +75,8 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   const clientSecret = await enterSecret(io, 'client secret', '--secret-stdin', options.secretStdin);
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
-  await requestToken(profile);
+  const { access_token: token, expires_in: expiresIn } = await requestToken(profile);
+  await keepToken(io, profile, { token, expiresIn });
   return { profile, as: quoted(clientId) };
 }
 
@@ -159,24 +167,33 @@ export async function logout(io: Io, options: { readonly profile?: string }): Pr
     return { current: isCurrent ? profiles.keys().next().value : stored.current, profiles };
   });
   print(io, `The profile ${name} is removed from this machine.`);
-  if ('session' in profile) return signOut(io, profile);
-  printError(
-    io,
-    'Its client secret stays valid: revoke it with `countersign credentials revoke` if others could know it.',
-  );
-}
-
-/** Without its server, the session ends by time. */
-async function signOut(io: Io, profile: SessionProfile): Promise<void> {
-  if (Date.parse(profile.expiresAt) <= Date.now()) return;
   try {
-    await endSession(profile);
-    printError(io, 'Its sign-in has ended on the server, too.');
+    if (await endOnServer(io, profile)) printError(io, `Its ${proofOf(profile)} has ended on the server, too.`);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
+    const end = 'session' in profile ? `at ${quoted(profile.expiresAt)} at the latest` : 'by itself';
     throw new CommandError(
-      `the sign-in could not be ended on the server (${error.message}); it ends at ${quoted(profile.expiresAt)} at the latest`,
+      `the ${proofOf(profile)} could not be ended on the server (${error.message}); it ends ${end}`,
       error.exitCode,
     );
   }
+  if ('clientId' in profile)
+    printError(
+      io,
+      'Its client secret stays valid: revoke it with `countersign credentials revoke` if others could know it.',
+    );
+}
+
+const proofOf = (profile: Profile): string => ('session' in profile ? 'sign-in' : 'access token');
+
+/** Whether there was something to end. */
+async function endOnServer(io: Io, profile: Profile): Promise<boolean> {
+  if ('session' in profile) {
+    if (Date.parse(profile.expiresAt) <= Date.now()) return false;
+    await endSession(profile);
+    return true;
+  }
+  const token = await dropToken(io, profile);
+  if (token !== undefined) await revokeToken(profile, token);
+  return token !== undefined;
 }

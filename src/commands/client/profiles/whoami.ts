@@ -2,7 +2,14 @@
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
-import { type AccountOptions, accountFrom, requestToken, type SessionAccount } from '../account.ts';
+import {
+  type AccountOptions,
+  accountFrom,
+  type ClientAccount,
+  requestToken,
+  type SessionAccount,
+  tokenOf,
+} from '../account.ts';
 import { ApiError, connect } from '../connection.ts';
 import { fetchIdentity, sessionAccess } from './session.ts';
 
@@ -32,7 +39,7 @@ export async function whoami(io: Io, options: AccountOptions & { readonly json?:
   const identity =
     'session' in account
       ? await describeSession(account, known)
-      : await describe(io, options, claimsOf((await requestToken(account)).access_token), known);
+      : await describe(io, options, account, known);
   if (options.json) return printJson(io, identity);
   const rows: [string, string | null][] = [
     ['server', identity.server],
@@ -53,14 +60,15 @@ const named = (id: string, name: string | null): string => (name === null ? id :
 async function describe(
   io: Io,
   options: AccountOptions,
-  claims: Claims,
+  account: ClientAccount,
   known: Pick<Identity, 'server' | 'profile'>,
 ): Promise<Identity> {
   const connection = connect(io, options);
+  const claims = claimsOf(await tokenOf(io, account));
   /** An agent may lack the scope to read itself; the token has told the rest. */
   const optional = async <T>(path: string, query = {}): Promise<T | undefined> => {
     try {
-      return await connection.call<T>('GET', path, { query });
+      return await connection.call<T>('GET', path, { query, optional: true });
     } catch (error) {
       if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
       throw error;
@@ -75,6 +83,8 @@ async function describe(
     `/agents/${agentId}/credentials`,
     { status: 'active', limit: 100 },
   );
+  // The server may have refused the token that was kept.
+  const current = account.isStored ? claimsOf(await tokenOf(io, account)) : claims;
   const credential = credentials?.data.find((entry) => entry.credentialId === credentialId);
   return {
     ...known,
@@ -82,12 +92,12 @@ async function describe(
     email: agent?.email ?? null,
     organizationId,
     organization: organization?.name ?? null,
-    scopes: String(claims.scope ?? '')
+    scopes: String(current.scope ?? '')
       .split(' ')
       .filter(Boolean),
     credentialId,
     credentialExpiresAt: credential?.expiresAt ?? null,
-    tokenExpiresAt: new Date(Number(claims.exp) * 1_000).toISOString(),
+    tokenExpiresAt: new Date(Number(current.exp) * 1_000).toISOString(),
     signInExpiresAt: null,
     person: null,
   };
