@@ -8,9 +8,9 @@ import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { defaultDataFolder } from './connection-options.ts';
 import { ApiError, send } from './http.ts';
-import { findToken, keepToken } from './kept-tokens.ts';
+import { findKeptToken, findOwnToken, keepToken } from './kept-tokens.ts';
 import { findProfile, type Profile } from './profiles/profiles.ts';
-import { sessionAccess } from './profiles/session.ts';
+import { fetchIdentity, sessionAccess } from './profiles/session.ts';
 
 export interface AccountOptions {
   readonly profile?: string;
@@ -137,9 +137,12 @@ export function basePath(account: Account, own: boolean): string {
 /** A token of a client, or the cookie of a session. `refused` is the proof that the server did not accept. */
 export async function accessOf(io: Io, account: Account, refused?: Access): Promise<Access> {
   if ('session' in account) return sessionAccess(account);
-  const known = account.isStored ? findToken(io, account) : undefined;
-  if (known !== undefined && bearer(known).authorization !== refused?.headers.authorization)
-    return { headers: bearer(known), isKept: true };
+  const isGood = (token: string | undefined): token is string =>
+    token !== undefined && bearer(token).authorization !== refused?.headers.authorization;
+  const own = findOwnToken(io, account);
+  if (isGood(own)) return { headers: bearer(own) };
+  const kept = findKeptToken(io, account);
+  if (isGood(kept)) return { headers: bearer(kept), isKept: true };
   return { headers: bearer(await newToken(io, account)) };
 }
 
@@ -147,12 +150,29 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 /** For our own API, with all that the client may have. */
 export async function tokenOf(io: Io, account: ClientAccount): Promise<string> {
-  return (account.isStored ? findToken(io, account) : undefined) ?? newToken(io, account);
+  return findOwnToken(io, account) ?? findKeptToken(io, account) ?? newToken(io, account);
+}
+
+/** The organization that the account belongs to. */
+export async function organizationOf(io: Io, account: Account): Promise<string> {
+  if ('session' in account) return (await fetchIdentity(account)).organizationId;
+  return String(claimsOf(await tokenOf(io, account)).organization_id);
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Not verified: the server that issued it is the one that we asked. */
+export function claimsOf(token: string): Claims {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  } catch {
+    throw new CommandError('the server sent a token that is no JWT');
+  }
 }
 
 async function newToken(io: Io, account: ClientAccount): Promise<string> {
   const { access_token: token, expires_in: expiresIn } = await requestToken(account);
-  if (account.isStored) await keepToken(io, account, { token, expiresIn });
+  await keepToken(io, account, { token, expiresIn });
   return token;
 }
 

@@ -18,40 +18,49 @@ interface Owner {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Only then its tokens go into the file: a secret of a variable is on no disk, and so is its token. */
+  readonly isStored?: boolean;
 }
+
+/** The tokens that this command has got. */
+const own = new WeakMap<Io, Map<string, string>>();
 
 /** A request with the token may take this long. */
 const marginMs = 30_000;
 
 export const tokensFile = (io: Io): string => join(configFolder(io), 'tokens.json');
 
-/** A token is of one server, client, secret and scope. All that the client may have is the scope ''. */
-const keyOf = ({ url, clientId, clientSecret }: Owner, scope: string): string =>
+/** Tokens with all scopes that the client may have. The last element is the scope, when there are others. */
+const keyOf = ({ url, clientId, clientSecret }: Owner): string =>
   createHash('sha256')
-    .update(JSON.stringify([url, clientId, clientSecret, scope]))
+    .update(JSON.stringify([url, clientId, clientSecret, '']))
     .digest('base64url');
 
-export function findToken(io: Io, owner: Owner, scope = ''): string | undefined {
-  const kept = readTokens(io)[keyOf(owner, scope)];
+export const findOwnToken = (io: Io, owner: Owner): string | undefined => own.get(io)?.get(keyOf(owner));
+
+/** Of an earlier command. */
+export function findKeptToken(io: Io, owner: Owner): string | undefined {
+  const kept = owner.isStored ? readTokens(io)[keyOf(owner)] : undefined;
   return kept && isAlive(kept) ? kept.token : undefined;
 }
 
 export async function keepToken(
   io: Io,
   owner: Owner,
-  { token, expiresIn, scope = '' }: { readonly token: string; readonly expiresIn: unknown; readonly scope?: string },
+  { token, expiresIn }: { readonly token: string; readonly expiresIn: unknown },
 ): Promise<void> {
+  own.set(io, new Map(own.get(io)).set(keyOf(owner), token));
   const expiresAt = new Date(Date.now() + Number(expiresIn) * 1_000);
-  if (Number.isNaN(expiresAt.getTime())) return;
+  if (!owner.isStored || Number.isNaN(expiresAt.getTime())) return;
   const { url, clientId } = owner;
   const kept = { url, clientId, token, expiresAt: expiresAt.toISOString() };
-  await changeTokens(io, (tokens) => ({ ...tokens, [keyOf(owner, scope)]: kept }));
+  await changeTokens(io, (tokens) => ({ ...tokens, [keyOf(owner)]: kept }));
 }
 
 /** Returns the token if it is alive: the caller revokes it. */
-export async function dropToken(io: Io, owner: Owner, scope = ''): Promise<string | undefined> {
-  const token = findToken(io, owner, scope);
-  const key = keyOf(owner, scope);
+export async function dropToken(io: Io, owner: Owner): Promise<string | undefined> {
+  const token = findKeptToken(io, owner);
+  const key = keyOf(owner);
   if (key in readTokens(io))
     await changeTokens(io, (tokens) =>
       Object.fromEntries(Object.entries(tokens).filter(([name]) => name !== key)),

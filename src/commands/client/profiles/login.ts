@@ -76,7 +76,7 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
   const { access_token: token, expires_in: expiresIn } = await requestToken(profile);
-  await keepToken(io, profile, { token, expiresIn });
+  await keepToken(io, { ...profile, isStored: true }, { token, expiresIn });
   return { profile, as: quoted(clientId) };
 }
 
@@ -193,7 +193,7 @@ async function endOnServer(io: Io, profile: Profile): Promise<boolean> {
     await endSession(profile);
     return true;
   }
-  const token = await dropToken(io, profile);
+  const token = await dropToken(io, { ...profile, isStored: true });
   if (token !== undefined) await revokeToken(profile, token);
   return token !== undefined;
 }

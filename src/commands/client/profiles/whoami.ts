@@ -6,6 +6,7 @@ import {
   type AccountOptions,
   accountFrom,
   type ClientAccount,
+  claimsOf,
   requestToken,
   type SessionAccount,
   tokenOf,
@@ -30,8 +31,6 @@ interface Identity {
   /** The person who signed in to the console through an OpenID provider. */
   readonly person: string | null;
 }
-
-type Claims = Readonly<Record<string, unknown>>;
 
 export async function whoami(io: Io, options: AccountOptions & { readonly json?: boolean }): Promise<void> {
   const account = accountFrom(io, options);
@@ -84,7 +83,7 @@ async function describe(
     { status: 'active', limit: 100 },
   );
   // The server may have refused the token that was kept.
-  const current = account.isStored ? claimsOf(await tokenOf(io, account)) : claims;
+  const current = claimsOf(await tokenOf(io, account));
   const credential = credentials?.data.find((entry) => entry.credentialId === credentialId);
   return {
     ...known,
@@ -143,13 +142,4 @@ export async function printToken(io: Io, options: TokenOptions): Promise<void> {
   if (options.json) return printJson(io, answer);
   print(io, answer.access_token);
   printError(io, `valid for ${Number(answer.expires_in)} seconds, scope: ${quoted(answer.scope ?? '')}`);
-}
-
-/** Not verified: the server that issued it is the one that we asked. */
-function claimsOf(token: string): Claims {
-  try {
-    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-  } catch {
-    throw new CommandError('the server sent a token that is no JWT');
-  }
 }
