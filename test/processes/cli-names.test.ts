@@ -19,7 +19,7 @@ const refused = ({ code, stderr }: Run, exitCode: number, ...says: (string | Reg
 
 const me = await json(['whoami']);
 const createAgent = async (email: string, organizationId = me.organizationId) => {
-  const { agentType, version, owner, deploymentEnv } = newAgent() as Record<string, string>;
+  const { agentType, version, owner, deploymentEnv } = newAgent();
   const fields = { agentType, version, owner, deploymentEnv, organization_id: organizationId };
   const body = { ...fields, email, capabilities: ['a:read'] };
   return (await json(['agents', 'create', '--body', JSON.stringify(body)])).agentId ?? '';

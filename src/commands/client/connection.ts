@@ -88,6 +88,6 @@ export function connect(io: Io, options: AccountOptions): Connection {
 
 const notAPerson = (): CommandError =>
   new CommandError(
-    'only a person decides, and this account is an agent: sign in with a one-time code of the console, `countersign login --code --profile me`, and give --profile me',
+    'only a person decides, and this account is an agent: sign in as a person, `countersign login --profile me`, and give --profile me',
     exitCodes.notPermitted,
   );

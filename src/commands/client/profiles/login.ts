@@ -6,6 +6,7 @@ import { print, printError, quoted } from '../../terminal.ts';
 import { requestToken, requireAddress, revokeToken } from '../account.ts';
 import { isLoopback } from '../http.ts';
 import { dropToken, keepToken } from '../kept-tokens.ts';
+import { receiveCode } from './browser-login.ts';
 import {
   changeProfiles,
   defaultProfile,
@@ -26,6 +27,8 @@ interface LoginOptions {
   readonly insecureHttp?: boolean;
   /** A one-time code of the console, asked for or read from standard input. */
   readonly code?: boolean;
+  /** False: the address is printed, and no browser is opened. */
+  readonly browser?: boolean;
 }
 
 /** A profile that the server has accepted, and the name that it is for. */
@@ -69,9 +72,9 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
       'a one-time code is no client id, and others could have seen it here: make a new one, and give --code',
       exitCodes.usage,
     );
-  const clientId =
-    givenId ?? (await enterCodeOrId(io, known && 'clientId' in known ? known.clientId : undefined));
-  if (isCode(clientId)) return signInWithCode(url, clientId);
+  if (givenId === undefined && !options.secretStdin && hasTerminal(io))
+    return signInWithBrowser(io, url, options.browser ?? true);
+  const clientId = givenId ?? knownId(known);
   const clientSecret = await enterSecret(io, 'client secret', '--secret-stdin', options.secretStdin);
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
@@ -80,12 +83,33 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   return { profile, as: quoted(clientId) };
 }
 
-async function signInWithCode(address: string, code: string): Promise<SignedIn> {
-  const { url, session, expiresAt, person, agentName } = await redeemCode(address, code);
+async function signInWithCode(address: string, code: string, verifier?: string): Promise<SignedIn> {
+  const { url, session, expiresAt, person, agentName } = await redeemCode(address, code, verifier);
   return {
     profile: { url, session, expiresAt },
     as: `${quoted(person?.name ?? agentName)}, until ${quoted(expiresAt)}`,
   };
+}
+
+async function signInWithBrowser(io: Io, url: string, openIt: boolean): Promise<SignedIn> {
+  const { code, verifier, finish } = await receiveCode(io, url, openIt);
+  try {
+    const signedIn = await signInWithCode(url, code, verifier);
+    await finish();
+    return signedIn;
+  } catch (error) {
+    await finish('The command line could not sign in; the terminal says why. You can close this page.');
+    throw error;
+  }
+}
+
+/** Of the profile that is renewed with `--secret-stdin`, which leaves no terminal to ask on. */
+function knownId(known: Profile | undefined): string {
+  if (known && 'clientId' in known) return known.clientId;
+  throw new CommandError(
+    'the client id is missing; give --client-id, or --code with a one-time code of the console. On a terminal, `countersign login` opens a browser',
+    exitCodes.usage,
+  );
 }
 
 /** The address of the API is a common mistake. */
@@ -99,12 +123,6 @@ function serverOf(io: Io, address: string): string {
 /** `--secret-stdin` leaves no terminal to ask on, so a profile that is renewed keeps its address. */
 const enterUrl = async (io: Io, given: string | undefined, known: string | undefined): Promise<string> =>
   given ?? enter(io, 'address of the server', '--url', known, (question) => ask(io, question));
-
-/** Not shown: the answer may be a code. */
-const enterCodeOrId = (io: Io, known: string | undefined): Promise<string> =>
-  enter(io, 'one-time code of the console, or client id', '--client-id or --code', known, (question) =>
-    askSecret(io, question.replace(/: $/, ' (not shown): ')),
-  );
 
 async function enter(
   io: Io,

@@ -17,7 +17,8 @@ import { fetchIdentity, sessionAccess } from './session.ts';
 interface Identity {
   readonly server: string;
   readonly profile: string | null;
-  readonly agentId: string;
+  /** Null for a member, who acts through no agent. */
+  readonly agentId: string | null;
   readonly email: string | null;
   readonly organizationId: string;
   readonly organization: string | null;
@@ -44,7 +45,7 @@ export async function whoami(io: Io, options: AccountOptions & { readonly json?:
     ['server', identity.server],
     ['profile', identity.profile],
     ['person', identity.person],
-    ['agent', named(identity.agentId, identity.email)],
+    ['agent', identity.agentId && named(identity.agentId, identity.email)],
     ['organization', named(identity.organizationId, identity.organization)],
     ['scopes', identity.scopes.join(' ')],
     ['secret expires', identity.credentialExpiresAt],
