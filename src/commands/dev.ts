@@ -55,11 +55,9 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
 
   const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(say) : undefined;
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
-  const postgres = await startRestartingPostgres({ dataDir: files.postgres, print: say }).catch(
-    (error) => {
-      throw new CommandError(error.message);
-    },
-  );
+  const postgres = await startRestartingPostgres({ dataDir: files.postgres, print: say }).catch((error) => {
+    throw new CommandError(error.message);
+  });
   lifecycle.onStop(() => postgres.stop());
   let started: { readonly app: App; readonly admin: Admin } | undefined;
   let config: Config;

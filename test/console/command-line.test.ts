@@ -161,7 +161,7 @@ browserTest('login: the page asks, and brings a code that works with the verifie
   const cancel = page.getByRole('button', { name: 'Cancel' });
   assert.ok(await cancel.evaluate((element) => element.matches(':focus')));
   await page.locator('button:not([aria-disabled])', { hasText: 'Sign in the command line' }).click();
-  await page.waitForURL(/127\.0\.0\.1/);
+  await page.waitForURL(/\/callback\?/);
   const [answer, ...others] = answers;
   assert.deepEqual([answer?.get('state'), others.length], [state, 0]);
   const code = answer?.get('code') ?? null;
@@ -170,16 +170,19 @@ browserTest('login: the page asks, and brings a code that works with the verifie
   assert.equal((await server.call('POST', sessionUrl, { headers: fromPage, payload })).status, 204);
 });
 
-browserTest('login: cancelled, the command is told; without a session, the sign-in comes first', async (t) => {
-  const { answers, path } = await waitingCommand();
-  const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
-  await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.waitForURL(/127\.0\.0\.1/);
-  assert.deepEqual(Object.fromEntries(answers[0] ?? []), { error: 'access_denied', state });
-  await page.context().clearCookies();
-  await page.goto(`${server.url}/console${path()}`);
-  await page.getByLabel('Client ID').waitFor();
-});
+browserTest(
+  'login: cancelled, the command is told; without a session, the sign-in comes first',
+  async (t) => {
+    const { answers, path } = await waitingCommand();
+    const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL(/\/callback\?/);
+    assert.deepEqual(Object.fromEntries(answers[0] ?? []), { error: 'access_denied', state });
+    await page.context().clearCookies();
+    await page.goto(`${server.url}/console${path()}`);
+    await page.getByLabel('Client ID').waitFor();
+  },
+);
 
 browserTest('login: an address that no command made is refused, and leads nowhere', async (t) => {
   const { path } = await waitingCommand();

@@ -35,7 +35,10 @@ async function startLogin(env: Record<string, string> = {}, args: readonly strin
     cwd: folder,
     answers: [],
   });
-  const [text] = await until('the address', async () => /http\S+\/console\/command-line\?\S+/.exec(command.stderr()) ?? undefined);
+  const [text] = await until(
+    'the address',
+    async () => /http\S+\/console\/command-line\?\S+/.exec(command.stderr()) ?? undefined,
+  );
   const address = new URL(text);
   const port = address.searchParams.get('port');
   const callback = (answer: Record<string, string>) =>
@@ -67,7 +70,10 @@ const approve = async ({ address, callback }: Waiting): Promise<Response> =>
 describe('login in a browser', () => {
   it('opens it, and comes back by itself with a session under the own name', async () => {
     const waiting = await startLogin({ BROWSER });
-    assert.equal(await until('the browser', async () => (existsSync(opened) ? readFileSync(opened, 'utf8') : undefined)), String(waiting.address));
+    assert.equal(
+      await until('the browser', async () => (existsSync(opened) ? readFileSync(opened, 'utf8') : undefined)),
+      String(waiting.address),
+    );
     assert.equal(waiting.address.searchParams.get('code_challenge_method'), 'S256');
     const page = await approve(waiting);
     assert.equal(page.status, 200);
@@ -92,7 +98,10 @@ describe('login in a browser', () => {
       const waiting = await startLogin(env, args);
       assert.match(waiting.command.stderr(), /^Open this address in a browser on this machine to sign in:$/m);
       assert.match(waiting.command.stderr(), /on another machine, use --code instead/);
-      await waiting.callback({ error: 'access_denied', state: waiting.address.searchParams.get('state') ?? '' });
+      await waiting.callback({
+        error: 'access_denied',
+        state: waiting.address.searchParams.get('state') ?? '',
+      });
       assert.equal(await waiting.command.gone(), 1);
       assert.match(waiting.command.stderr(), /cancelled in the browser; nothing was stored/);
       assert.ok(!existsSync(waiting.config));

@@ -14,7 +14,8 @@ async function json<T = Record<string, string>>(args: readonly string[]): Promis
 }
 const refused = ({ code, stderr }: Run, exitCode: number, ...says: (string | RegExp)[]) => {
   assert.equal(code, exitCode, stderr);
-  for (const text of says) assert.ok(typeof text === 'string' ? stderr.includes(text) : text.test(stderr), stderr);
+  for (const text of says)
+    assert.ok(typeof text === 'string' ? stderr.includes(text) : text.test(stderr), stderr);
 };
 
 const me = await json(['whoami']);
@@ -25,7 +26,14 @@ const createAgent = async (email: string, organizationId = me.organizationId) =>
   return (await json(['agents', 'create', '--body', JSON.stringify(body)])).agentId ?? '';
 };
 const identifier = 'https://orders.example.com/v1/eu';
-const { organizationId: talent } = await json(['organizations', 'create', '--name', 'Talent', '--slug', 'talent']);
+const { organizationId: talent } = await json([
+  'organizations',
+  'create',
+  '--name',
+  'Talent',
+  '--slug',
+  'talent',
+]);
 const screener = await createAgent('Screener@talent.example');
 await createAgent('screener@talent.example.com');
 const { resourceId } = await json([
@@ -35,25 +43,53 @@ const { resourceId } = await json([
 describe('a name in place of an id', () => {
   it('of an agent is its e-mail address, in any case; of a resource its identifier or name', async () => {
     assert.equal((await json(['agents', 'get', 'screener@TALENT.example'])).agentId, screener);
-    const granted = await json(['grants', 'set', 'screener@talent.example', identifier, '--scopes', 'a:read']);
+    const granted = await json([
+      'grants',
+      'set',
+      'screener@talent.example',
+      identifier,
+      '--scopes',
+      'a:read',
+    ]);
     assert.deepEqual([granted.agentId, granted.resourceId], [screener, resourceId]);
-    const listed = await json<{ total: number }>(['grants', 'list', 'screener@talent.example', '--resource-id', 'Orders']);
+    const listed = await json<{ total: number }>([
+      'grants',
+      'list',
+      'screener@talent.example',
+      '--resource-id',
+      'Orders',
+    ]);
     assert.equal(listed.total, 1);
-    const events = await json<{ data: { agentId: string }[] }>(['audit', 'list', '--agent-id', 'screener@talent.example']);
+    const events = await json<{ data: { agentId: string }[] }>([
+      'audit',
+      'list',
+      '--agent-id',
+      'screener@talent.example',
+    ]);
     assert.ok(events.data.length > 0 && events.data.every(({ agentId }) => agentId === screener));
   });
 
   it('of an organization is its slug, also in an option; a list may mix names and ids', async () => {
     assert.equal((await json(['organizations', 'get', 'talent'])).organizationId, talent);
     const agentId = await createAgent('sender@talent.example', talent);
-    const inTalent = await json<{ data: { agentId: string }[] }>(['agents', 'list', '--organization-id', 'talent']);
+    const inTalent = await json<{ data: { agentId: string }[] }>([
+      'agents',
+      'list',
+      '--organization-id',
+      'talent',
+    ]);
     assert.deepEqual(
       inTalent.data.map((agent) => agent.agentId),
       [agentId],
     );
     await json(['members', 'add', 'talent', '--agent-id', 'sender@talent.example', '--role', 'member']);
     await json(['members', 'update', 'talent', 'sender@talent.example', '--role', 'admin']);
-    const ids = await json<{ total: number }>(['agents', 'list', '--ids', `sender@talent.example,${screener}`]);
+    const ids = await json<{ total: number }>([
+      'agents',
+      'list',
+      '--ids',
+      `sender@talent.example,${screener}`,
+    ]);
     assert.equal(ids.total, 2);
   });
 
@@ -66,7 +102,13 @@ describe('a name in place of an id', () => {
     const here = await json([...invite(me.organizationId ?? '', '2'), 'screener@talent.example']);
     const changed = await json(['people', 'update', 'talent', 'Ada', '--role', 'viewer', '--name', 'Ada L']);
     assert.equal(changed.personId, there.personId);
-    const resource = await json<{ approvers: string[] }>(['resources', 'update', 'Orders', '--approvers', 'Ada']);
+    const resource = await json<{ approvers: string[] }>([
+      'resources',
+      'update',
+      'Orders',
+      '--approvers',
+      'Ada',
+    ]);
     assert.deepEqual(resource.approvers, [here.personId]);
   });
 
@@ -75,9 +117,25 @@ describe('a name in place of an id', () => {
     const { id } = await json(['webhooks', 'create', '--name', 'Hook one', ...target]);
     assert.equal((await json(['webhooks', 'pause', 'Hook one'])).id, id);
     await json(['agents', 'update', 'screener@talent.example', '--allowed-scopes', 'agents:read']);
-    const policy = ['--provider', 'github', '--audiences', 'https://x.example', '--subject', 'repo:a/b:ref:refs/heads/main'];
+    const policy = [
+      '--provider',
+      'github',
+      '--audiences',
+      'https://x.example',
+      '--subject',
+      'repo:a/b:ref:refs/heads/main',
+    ];
     const { policyId } = await json([
-      ...['trust-policies', 'create', '--agent-id', 'screener@talent.example', '--name', 'CI', '--scopes', 'agents:read'],
+      ...[
+        'trust-policies',
+        'create',
+        '--agent-id',
+        'screener@talent.example',
+        '--name',
+        'CI',
+        '--scopes',
+        'agents:read',
+      ],
       ...policy,
     ]);
     assert.equal((await json(['trust-policies', 'get', 'CI'])).policyId, policyId);
@@ -88,7 +146,9 @@ describe('a name in place of an id', () => {
 
   it('is shown beside the id in the question before a change that ends something', async () => {
     await createAgent('old@talent.example');
-    const { stderr } = await run(['agents', 'decommission', 'old@talent.example'], { answers: [['[y/N]', 'n\r']] });
+    const { stderr } = await run(['agents', 'decommission', 'old@talent.example'], {
+      answers: [['[y/N]', 'n\r']],
+    });
     assert.match(stderr, /\(\/agents\/[0-9a-f-]{36}: old@talent\.example\)\? \[y\/N\]/);
   });
 
@@ -101,7 +161,12 @@ describe('a name in place of an id', () => {
   });
 
   it('also names the agent of scaffold', async () => {
-    const { code, output } = await run(['scaffold', 'screener@talent.example', '--out', join(folder, 'project')]);
+    const { code, output } = await run([
+      'scaffold',
+      'screener@talent.example',
+      '--out',
+      join(folder, 'project'),
+    ]);
     assert.equal(code, 0, output);
   });
 });
@@ -111,12 +176,20 @@ describe('a name that is not one id', () => {
     const email = 'twin@talent.example';
     const twins = [await createAgent(email), await createAgent(email, talent)];
     const answer = await run(['agents', 'suspend', email]);
-    refused(answer, 2, /^countersign: 2 things are called twin@talent\.example .* one agent; give the id of one:$/m);
+    refused(
+      answer,
+      2,
+      /^countersign: 2 things are called twin@talent\.example .* one agent; give the id of one:$/m,
+    );
     for (const [twin, organizationId] of [
       [twins[0], me.organizationId],
       [twins[1], talent],
     ])
-      refused(answer, 2, new RegExp(`^  ${twin}  email=${email}  organizationId=${organizationId}  status=active$`, 'm'));
+      refused(
+        answer,
+        2,
+        new RegExp(`^  ${twin}  email=${email}  organizationId=${organizationId}  status=active$`, 'm'),
+      );
     assert.equal(answer.stdout, '');
   });
 
@@ -134,7 +207,15 @@ describe('a name that is not one id', () => {
   it('exit 4: an account that may not list them is told to give the id', async () => {
     const agentId = await createAgent('powerless@talent.example');
     const { clientSecret } = await json(['credentials', 'create', agentId]);
-    const env = { ...asOperator, COUNTERSIGN_CLIENT_ID: agentId, COUNTERSIGN_CLIENT_SECRET: clientSecret ?? '' };
-    refused(await run(['agents', 'get', 'a@b.example'], { env }), 4, 'cannot look up the agent a@b.example; give its id');
+    const env = {
+      ...asOperator,
+      COUNTERSIGN_CLIENT_ID: agentId,
+      COUNTERSIGN_CLIENT_SECRET: clientSecret ?? '',
+    };
+    refused(
+      await run(['agents', 'get', 'a@b.example'], { env }),
+      4,
+      'cannot look up the agent a@b.example; give its id',
+    );
   });
 });

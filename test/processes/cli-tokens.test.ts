@@ -45,9 +45,18 @@ const issuedTo = async (agentId = clientId): Promise<number> => {
 async function createClient(scopes: string) {
   const { email } = newAgent();
   const args = ['--agent-type', 'custom', '--version', '1.0.0', '--owner', 'me', '--capabilities', 'a:read'];
-  const agent = await run(
-    ['agents', 'create', '--email', email, ...args, '--deployment-env', 'staging', '--allowed-scopes', scopes, '--json'],
-  );
+  const agent = await run([
+    'agents',
+    'create',
+    '--email',
+    email,
+    ...args,
+    '--deployment-env',
+    'staging',
+    '--allowed-scopes',
+    scopes,
+    '--json',
+  ]);
   const { agentId } = JSON.parse(agent.stdout);
   const credential = await run(['credentials', 'create', agentId, '--json']);
   return { agentId, secret: JSON.parse(credential.stdout).clientSecret as string };
@@ -65,7 +74,11 @@ describe('the token of a stored account', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const { token, ...kept } = only();
     assert.deepEqual({ url: kept.url, clientId: kept.clientId }, { url, clientId: agentId });
-    const runs = [await command(['agents', 'list']), await command(['whoami', '--json']), await command(['profiles'])];
+    const runs = [
+      await command(['agents', 'list']),
+      await command(['whoami', '--json']),
+      await command(['profiles']),
+    ];
     for (const { code, output } of runs) {
       assert.equal(code, 0, output);
       assert.ok(!output.includes(token));

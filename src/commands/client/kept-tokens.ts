@@ -82,9 +82,7 @@ function readTokens(io: Io): Tokens {
 }
 
 const isKept = (kept: Partial<KeptToken> | null): boolean =>
-  typeof kept?.token === 'string' &&
-  /^[\x21-\x7e]+$/.test(kept.token) &&
-  typeof kept.expiresAt === 'string';
+  typeof kept?.token === 'string' && /^[\x21-\x7e]+$/.test(kept.token) && typeof kept.expiresAt === 'string';
 
 async function changeTokens(io: Io, change: (tokens: Tokens) => Tokens): Promise<void> {
   const alive = () => Object.fromEntries(Object.entries(readTokens(io)).filter(([, kept]) => isAlive(kept)));

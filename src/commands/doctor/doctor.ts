@@ -62,7 +62,11 @@ async function examine(
   if (url !== undefined) return runChecks(checks, { env: { ...env, DATABASE_URL: url }, options });
   const others = checks.filter((check) => check !== databaseCheck && check !== baseUrlCheck);
   return [
-    problem('server', `the instance in ${options.data} does not run`, 'start it: `npm start`, or `countersign dev`'),
+    problem(
+      'server',
+      `the instance in ${options.data} does not run`,
+      'start it: `npm start`, or `countersign dev`',
+    ),
     ...(await runChecks(others, { env: { ...env, DATABASE_URL: 'postgres://127.0.0.1' }, options })),
   ];
 }

@@ -6,7 +6,9 @@ interface WaitingCommand {
   readonly challenge: string;
 }
 
-type Search = Readonly<Record<'port' | 'state' | 'code_challenge' | 'code_challenge_method', string | undefined>>;
+type Search = Readonly<
+  Record<'port' | 'state' | 'code_challenge' | 'code_challenge_method', string | undefined>
+>;
 
 const random = /^[\w-]{43}$/;
 

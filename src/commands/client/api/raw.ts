@@ -16,7 +16,10 @@ export function registerRaw(program: Command, io: Io): void {
         'Sends a request to the API with a token of the account, and prints the answer: JSON as JSON, everything else as it is.',
       )
       .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
-      .argument('<path>', 'path below /api/v1, e.g. /agents; names stand for ids, as in /agents/screener@example.com')
+      .argument(
+        '<path>',
+        'path below /api/v1, e.g. /agents; names stand for ids, as in /agents/screener@example.com',
+      )
       .option(
         '--query <name=value>',
         'parameter of the query; again for each',

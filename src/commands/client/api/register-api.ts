@@ -2,12 +2,12 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
+import { type Kind, kindOf, namesOf } from '../names/kinds.ts';
 import { type ApiCommand, apiCommands } from './api-commands.ts';
 import { loadOperations, type Operation } from './document.ts';
 import { exampleArguments } from './example.ts';
 import type { Execute } from './execute.ts';
 import { type Field, singular } from './fields.ts';
-import { type Kind, kindOf, namesOf } from '../names/kinds.ts';
 
 export interface RegisterOptions {
   /** The words of the command line: only the group that they name is registered whole. All groups without. */
@@ -103,7 +103,9 @@ const withNames = (description: string, kind: Kind | undefined): string =>
 
 function optionsOf(field: Field, named: Kind | undefined): Option[] {
   const { flag, kind, isNullable, isRequired } = field;
-  const description = [withNames(field.description, named), isRequired ? 'required' : ''].filter(Boolean).join('; ');
+  const description = [withNames(field.description, named), isRequired ? 'required' : '']
+    .filter(Boolean)
+    .join('; ');
   if (kind === 'boolean')
     return [new Option(`--${flag}`, description), new Option(`--no-${flag}`, 'the opposite')];
   const option = new Option(`--${flag} <${placeholders[kind]}>`, description);

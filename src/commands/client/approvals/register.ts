@@ -13,7 +13,10 @@ export function registerApprovals(program: Command, io: Io): void {
     group.commands
       .find((command) => command.name() === name)
       ?.optionsGroup('Fields:')
-      .option('--mine', 'requests that are addressed to you; with a profile of `countersign login` through your browser');
+      .option(
+        '--mine',
+        'requests that are addressed to you; with a profile of `countersign login` through your browser',
+      );
   registerDecisions(group, io);
   registerRequest(group, io);
 }

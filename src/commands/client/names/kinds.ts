@@ -115,7 +115,10 @@ const listing: Kind = {
   list: () => ({ path: '/marketplace/listings' }),
 };
 
-const publicListing: Kind = { ...listing, list: (text) => ({ path: '/marketplace/agents', query: { q: text } }) };
+const publicListing: Kind = {
+  ...listing,
+  list: (text) => ({ path: '/marketplace/agents', query: { q: text } }),
+};
 
 /** By the name of the parameter or field. */
 const kinds: Readonly<Record<string, Kind>> = {

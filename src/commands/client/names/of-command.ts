@@ -38,10 +38,8 @@ export async function withIds(command: ApiCommand, { args, options }: Words, idO
     if (field.kind === 'list')
       resolved.set(field.flag, await each((given as readonly string[]).flatMap(entriesIn)));
     // A filter by several ids is a text with commas.
-    else if (field.name === 'ids')
-      resolved.set(field.flag, (await each(entriesIn(String(given)))).join(','));
-    else if (field.kind === 'text')
-      resolved.set(field.flag, await resolve(field.name, kind, String(given)));
+    else if (field.name === 'ids') resolved.set(field.flag, (await each(entriesIn(String(given)))).join(','));
+    else if (field.kind === 'text') resolved.set(field.flag, await resolve(field.name, kind, String(given)));
   }
   return { args: ids, options: resolved };
 }

@@ -64,7 +64,9 @@ function only(kind: Kind, text: string, entries: readonly Entry[]): string {
     const id = found[0]?.[kind.id];
     if (typeof id === 'string') return id;
   }
-  const known = entries.flatMap((entry) => Object.keys(kind.names).map((field) => String(entry[field] ?? '')));
+  const known = entries.flatMap((entry) =>
+    Object.keys(kind.names).map((field) => String(entry[field] ?? '')),
+  );
   throw new CommandError(
     `there is no ${kind.noun} ${quoted(text)} that this account can see; give its ${namesOf(kind)}${quoted(suggestion(text, known))}`,
     exitCodes.notFound,
@@ -78,7 +80,9 @@ const isSame = (value: unknown, text: string, field: string): boolean =>
 function ambiguous({ noun, id, shows }: Kind, text: string, found: readonly Entry[]): CommandError {
   const lines = found
     .slice(0, maxShown)
-    .map((entry) => [entry[id], ...shows.map((field) => `${field}=${shown(entry[field])}`)].map(quoted).join('  '));
+    .map((entry) =>
+      [entry[id], ...shows.map((field) => `${field}=${shown(entry[field])}`)].map(quoted).join('  '),
+    );
   const more = found.length - lines.length;
   return new CommandError(
     [

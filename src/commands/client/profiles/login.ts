@@ -186,7 +186,8 @@ export async function logout(io: Io, options: { readonly profile?: string }): Pr
   });
   print(io, `The profile ${name} is removed from this machine.`);
   try {
-    if (await endOnServer(io, profile)) printError(io, `Its ${proofOf(profile)} has ended on the server, too.`);
+    if (await endOnServer(io, profile))
+      printError(io, `Its ${proofOf(profile)} has ended on the server, too.`);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const end = 'session' in profile ? `at ${quoted(profile.expiresAt)} at the latest` : 'by itself';

@@ -65,13 +65,17 @@ export async function redeemCode(
       'this is not a one-time code, which begins with csc_: get one in the account menu of the console, under "Sign in to the command line"',
       exitCodes.usage,
     );
-  const session = await send(sessionAt(url), initOf('POST', consoleHeaders, { code, codeVerifier }), async (response) => {
-    discard(response);
-    return response.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0] ?? '')
-      .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
-  });
+  const session = await send(
+    sessionAt(url),
+    initOf('POST', consoleHeaders, { code, codeVerifier }),
+    async (response) => {
+      discard(response);
+      return response.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0] ?? '')
+        .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
+    },
+  );
   if (session === undefined) throw notCountersign(url);
   return { ...(await fetchIdentity({ url, session })), url, session };
 }

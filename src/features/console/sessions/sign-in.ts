@@ -181,7 +181,12 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
       if (code.startsWith(codePrefix)) return byCode(request, code, codeVerifier);
       if (codeVerifier === undefined) return byLink(request, code);
     }
-    if (code === undefined && codeVerifier === undefined && clientId !== undefined && clientSecret !== undefined)
+    if (
+      code === undefined &&
+      codeVerifier === undefined &&
+      clientId !== undefined &&
+      clientSecret !== undefined
+    )
       return bySecret(request, clientId, clientSecret);
     throw validationError('body', [
       { in: 'body', field: '', message: 'must have clientId and clientSecret, or code' },
