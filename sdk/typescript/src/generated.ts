@@ -60,7 +60,7 @@ export type AuditPage = { data: AuditEvent[]; total: number; page: number; limit
 
 export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null; witnessed: Witnessed | null };
 
-export type AuditWitness = { name: string; checkpointSize: number | null; time: string | null; failing: string | null };
+export type AuditWitness = { name: string; verifierKey: string; checkpointSize: number | null; time: string | null; failing: string | null };
 
 export type AuditWitnesses = { quorum: number | null; witnessed: Witnessed | null; witnesses: AuditWitness[]; logKey: string | null };
 
