@@ -12,6 +12,7 @@ import { auditPage } from './page.ts';
 import type { Verdict } from './proof/verify.ts';
 import { forget } from './remembered.ts';
 import { useVerification, type VerificationState } from './use-verification.ts';
+import { Witnesses } from './Witnesses.tsx';
 
 interface VerifyPanelProps {
   readonly organizationId: string;
@@ -68,6 +69,7 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
       <div role="status">
         {state.step === 'done' && <Result {...state} organizationId={organizationId} />}
       </div>
+      <Witnesses />
     </section>
   );
 }
