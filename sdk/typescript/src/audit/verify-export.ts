@@ -66,6 +66,8 @@ export interface ExportVerdict {
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
+  /** Of the last chain in the file: where its lines begin, and where they end. */
+  readonly span?: ChainSpan;
   /** Null without `log`, and without witnesses. */
   readonly witnessed: WitnessedExport | null;
   /** The checkpoint of the instance log in the export: a signed note. */
@@ -75,6 +77,12 @@ export interface ExportVerdict {
   readonly finding?: Finding;
   /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
   readonly line?: number;
+}
+
+export interface ChainSpan {
+  readonly organizationId: string;
+  readonly from: ChainHead;
+  readonly to: ChainHead;
 }
 
 export interface WitnessedExport extends Witnessed {
@@ -103,6 +111,7 @@ export async function verifyExport(
   const treeHeadProblem = createTreeHeadCheck(read);
   const logProofs = createLogProofs(log);
   let logEvents = 0;
+  let span: ChainSpan | undefined;
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
@@ -116,6 +125,7 @@ export async function verifyExport(
       (lastCheckpoint && !hasLogProof ? logProofs.missing(organizationId) : undefined);
     if (problem) return problem;
     manifest = withChain(manifest, { organizationId, droppedThrough, head });
+    span = { organizationId, from: chain.from, to: state.checkpoint };
     chain = undefined;
     return undefined;
   };
@@ -233,6 +243,7 @@ export async function verifyExport(
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
+    ...(span && { span }),
     witnessed: problem ? null : witnessedExport(),
     ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
     logEvents,
