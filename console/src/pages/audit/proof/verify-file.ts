@@ -112,7 +112,7 @@ async function verify({ chunks, listed, evidence, onProgress }: FileVerification
 }
 
 function fileFinding(
-  { finding: problem, statement, events }: ExportVerdict,
+  { finding: problem, statement, events, span }: ExportVerdict,
   listed: ListedDay | undefined,
 ): Finding | undefined {
   if (problem) return shownFinding(problem);
@@ -120,7 +120,8 @@ function fileFinding(
   if (!listed) return undefined;
   const isDay = statement.organizationId === listed.organizationId && statement.day === listed.date;
   if (!isDay) return finding('FILE_OF_ANOTHER_DAY');
-  return events === listed.events ? undefined : finding('FILE_LISTED_DIFFERENTLY');
+  const isListed = events === listed.events && span?.to.head === listed.chainHead;
+  return isListed ? undefined : finding('FILE_LISTED_DIFFERENTLY');
 }
 
 /** Counts and hashes what is read. The end of verification does not close `source`: the hash is that of the whole file. */
