@@ -13,6 +13,7 @@ import type { BrokenFile, FileVerdict, IntactFile } from './proof/verify-file.ts
 import { TrustedKeysButton } from './TrustedKeys.tsx';
 import type { FileState } from './use-file-verification.ts';
 import { type JudgedFile, useWitnessing } from './use-witnessing.ts';
+import { WitnessGuide } from './WitnessGuide.tsx';
 
 interface FileResultProps {
   readonly state: Exclude<FileState, { step: 'idle' }>;
@@ -85,7 +86,7 @@ interface OutcomeProps {
 }
 
 const Outcome = ({ status, title, children }: OutcomeProps) => (
-  <Stack gap="xs">
+  <Stack gap={6}>
     <div className={classes.verdict} data-status={status}>
       <Icon name={status === 'intact' ? 'check' : 'warning'} />
       <span>{title}</span>
@@ -151,7 +152,7 @@ function Judged({
         {checks}
         <Text size="sm">
           {witnessing.reason} Without witnesses, this server could have written another history with its own
-          keys. See <code>docs/operations/pick-witnesses.md</code>.
+          keys. See <WitnessGuide />.
         </Text>
         {keys}
       </Outcome>
@@ -191,10 +192,10 @@ function KeysSentence({ sources: { logs, witnesses } }: { readonly sources: KeyS
     <Group gap="xs">
       <Text size="xs" c="dimmed">
         {witnesses === 'server'
-          ? 'Judged by the keys of witnesses that this server names.'
+          ? 'Checked with the keys of witnesses that this server names.'
           : logs === 'server'
-            ? 'Judged by the keys of witnesses that you trust, and the key of the log that this server names.'
-            : 'Judged by the keys that you trust.'}
+            ? 'Checked with the keys of witnesses that you trust, and with the key of the log that this server names.'
+            : 'Checked with the keys that you trust.'}
       </Text>
       <TrustedKeysButton />
     </Group>
@@ -212,7 +213,8 @@ function Broken({ verdict }: { readonly verdict: BrokenFile }) {
         {isAsListed === false &&
           code !== 'FILE_CHANGED' &&
           ' The file is not the one that was archived: its SHA-256 is not the one in the list.'}
-        {isAsListed === true && ' The SHA-256 of the file is the one in the list, so the file was archived like this.'}
+        {isAsListed === true &&
+          ' The SHA-256 of the file is the one in the list, so the file was archived like this.'}
       </Text>
       <Facts
         facts={{

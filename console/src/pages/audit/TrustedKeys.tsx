@@ -33,8 +33,8 @@ function KeysForm({ text, onDone }: { readonly text: string; readonly onDone: ()
     <form onSubmit={save}>
       <Stack>
         <Text size="sm" c="dimmed">
-          Files are then judged by these keys instead of those that this server names. Take each key from its
-          owner: a witness prints its own when it starts. This browser keeps the list.
+          Files are then checked with these keys instead of those that this server names. Take each key from
+          its owner: a witness prints its own when it starts. This browser keeps the list.
         </Text>
         <Textarea
           label="Verifier keys, one per line"

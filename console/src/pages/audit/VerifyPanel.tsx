@@ -27,9 +27,8 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
   const { dev } = useSession();
   const { state, start, cancel } = useVerification(organizationId);
   const [demonstrate, setDemonstrate] = useState(false);
-  const status = state.step === 'done' ? statusOf(state) : undefined;
   return (
-    <section className={classes.panel} data-status={status} aria-label="Verification">
+    <section className={classes.panel} aria-label="Verification">
       <div className={classes.head}>
         <div className={classes.intro}>
           <Title order={2}>Is the log intact?</Title>

@@ -5,6 +5,7 @@ import { Icon } from '../../components/Icon.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import classes from './Audit.module.css';
 import { NameList } from './NameList.tsx';
+import { WitnessGuide } from './WitnessGuide.tsx';
 
 const refetchInterval = 15_000;
 
@@ -22,7 +23,7 @@ export function Witnesses() {
 const NotConfigured = () => (
   <Text size="xs" c="dimmed">
     No witnesses are configured: the log is proven by the keys of this server alone. Operators find more in{' '}
-    <code>docs/operations/pick-witnesses.md</code>.
+    <WitnessGuide />.
   </Text>
 );
 
@@ -32,7 +33,7 @@ function Configured({ report, quorum }: { readonly report: AuditWitnesses; reado
   const isMissing = witnesses.length - failing.length < quorum;
   return (
     <>
-      <Text size="sm" className={classes.witnessLine} data-missing={isMissing || undefined}>
+      <Text size="sm" className={classes.witnessLine ?? ''} data-missing={isMissing || undefined}>
         <Icon name={isMissing ? 'warning' : witnessed ? 'check' : 'clock'} size={14} />
         <span>
           {witnessed ? (
@@ -51,7 +52,7 @@ function Configured({ report, quorum }: { readonly report: AuditWitnesses; reado
             {quorum === 1 ? 'A witness' : `${quorum} witnesses`} must confirm each state of the log, and{' '}
             {witnesses.length - failing.length} of {witnesses.length} do at present. New events are still
             linked and signed by this server, but no one outside has seen them
-            {witnessed && ' since then'}. Operators find what to do in <code>docs/operations/pick-witnesses.md</code>.
+            {witnessed && ' since then'}. Operators find what to do in <WitnessGuide />.
           </Text>
           <ul className={classes.checks}>
             {failing.map((one) => (

@@ -13,7 +13,6 @@ import { RowActions } from '../../../components/RowActions.tsx';
 import { ShortHash } from '../../../components/ShortHash.tsx';
 import { operatorFilters } from '../CheckpointList.tsx';
 import { auditPage } from '../page.ts';
-import { TrustedKeysButton } from '../TrustedKeys.tsx';
 import { useFileVerification } from '../use-file-verification.ts';
 import { DayDetail } from './DayDetail.tsx';
 
@@ -74,20 +73,19 @@ export function ArchiveList({ isOperator }: { readonly isOperator: boolean }) {
       filters={filters}
       empty={{
         title: 'No days in the archive',
-        text: (
-          <>
-            Events are kept for 90 days. Where the operator has configured an archive (
-            <code>AUDIT_ARCHIVE_URL</code>), each day is also written to a file within a day of its end, and
-            appears here.
-          </>
-        ),
+        text: isOperator ? <ReasonForOperator /> : whereConfigured,
         icon: 'audit',
       }}
       detail={{
         title: (date) => `Archived day ${date}`,
         render: (date, row) =>
           row ? (
-            <DayDetail day={row} organizationId={organizationId} verifier={verifier} onVerify={() => verify(row)} />
+            <DayDetail
+              day={row}
+              organizationId={organizationId}
+              verifier={verifier}
+              onVerify={() => verify(row)}
+            />
           ) : (
             <Text size="sm" c="dimmed">
               {date} is not on this page of the list.
@@ -97,14 +95,27 @@ export function ArchiveList({ isOperator }: { readonly isOperator: boolean }) {
     >
       <Group justify="space-between" mb="xs" gap="xs">
         <Text size="xs" c="dimmed" maw="44rem">
-          One file for each day that is over, with its proofs. A file outlives the 90 days of the database, and
-          proves itself.
+          One file for each day that is over, with its proofs. A file outlives the 90 days of the database,
+          and proves itself.
         </Text>
-        <Group gap="xs">
-          <TrustedKeysButton />
-          <CopyAsCurl operation="listAuditArchives" input={input} variant="subtle" />
-        </Group>
+        <CopyAsCurl operation="listAuditArchives" input={input} variant="subtle" />
       </Group>
     </ListPage>
+  );
+}
+
+const whenArchived = 'A day appears here after its end, within about a day.';
+const whereConfigured = `Events are kept for 90 days. Where the operator has configured an archive, each day is also kept as a file. ${whenArchived}`;
+
+/** The operator can read the settings, and change them. */
+function ReasonForOperator() {
+  const { data } = useApi('getInstance', {});
+  const setting = data?.configuration.find(({ name }) => name === 'AUDIT_ARCHIVE_URL');
+  if (setting?.isSet !== false) return `Nothing is archived yet. ${whenArchived}`;
+  return (
+    <>
+      No archive is configured, so events are dropped after 90 days. With <code>AUDIT_ARCHIVE_URL</code>, each
+      day is also kept as a file.
+    </>
   );
 }

@@ -40,9 +40,7 @@ export function DayDetail({ day, organizationId, verifier: { state, clear }, onV
         </IconButton>
         <CopyAsCurl operation="getAuditArchive" input={input} label="Copy download as curl" />
       </Group>
-      {isShown && (
-        <FileResult state={state} bytes={bytes} date={date} onRetry={onVerify} onCancel={clear} />
-      )}
+      {isShown && <FileResult state={state} bytes={bytes} date={date} onRetry={onVerify} onCancel={clear} />}
       <Facts
         facts={{
           Day: `${date} (UTC)`,
@@ -50,7 +48,7 @@ export function DayDetail({ day, organizationId, verifier: { state, clear }, onV
           Size: `${byteSize(bytes)}, compressed`,
           Archived: exactTime(createdAt),
           'SHA-256': <ShortHash hash={sha256} label="SHA-256" />,
-          'Hash of the last event': <ShortHash hash={chainHead} label="hash of the last event" />,
+          'Chain head': <ShortHash hash={chainHead} label="hash of the last event" />,
         }}
       />
     </Stack>

@@ -1,6 +1,7 @@
 /** The keys of the instance log and of its witnesses: those that the server names, or those that the reader trusts instead. */
-import { checkPolicy } from '../../../../../sdk/typescript/src/transparency/judge-checkpoint.ts';
+
 import { parseDecimal } from '../../../../../sdk/typescript/src/transparency/decimal.ts';
+import { checkPolicy } from '../../../../../sdk/typescript/src/transparency/judge-checkpoint.ts';
 import {
   parseVerifierKey,
   signatureTypes,
@@ -27,7 +28,10 @@ export function parseKeys(text: string): ParsedKeys {
   const witnesses: VerifierKey[] = [];
   let quorum: number | undefined;
   for (const [at, line] of text.split('\n').entries()) {
-    const [first, second] = line.replace(/(?:^|(?<=\s))#.*$/, '').trim().split(/\s+/);
+    const [first, second] = line
+      .replace(/(?:^|(?<=\s))#.*$/, '')
+      .trim()
+      .split(/\s+/);
     if (!first) continue;
     try {
       if (first === 'quorum') quorum = quorumOf(second);

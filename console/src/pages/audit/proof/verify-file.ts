@@ -57,10 +57,7 @@ export interface BrokenFile {
   readonly isAsListed?: boolean | undefined;
 }
 
-export type FileVerdict =
-  | IntactFile
-  | BrokenFile
-  | { readonly status: 'unproven'; readonly reason: string };
+export type FileVerdict = IntactFile | BrokenFile | { readonly status: 'unproven'; readonly reason: string };
 
 export async function verifyFile(options: FileVerification): Promise<FileVerdict> {
   if (!globalThis.crypto?.subtle)
@@ -82,27 +79,33 @@ async function verify({ chunks, listed, evidence, onProgress }: FileVerification
   const trust = await readTrust(read, evidence);
   if (trust.finding) return { status: 'broken', finding: finding('KEY_NOT_TRUSTED'), checked: 0 };
   let events = 0;
-  const file = measure(chunks, listed?.bytes, (bytes) => onProgress?.({ bytes, events }));
-  const verdict = await verifyExport(splitLines(textOf(listed ? decompressed(file.source) : file.source)), {
-    roots: trust.keys,
-    read,
-    onProgress: (checked) => {
-      events = checked;
-    },
-  }).catch((error): undefined => {
-    if (!(error instanceof NotDecodable)) throw error;
-  });
-  const problem = verdict ? fileFinding(verdict, listed) : finding('FILE_UNREADABLE');
-  const digest = await file.digest().catch((error): undefined => {
+  const file = measure(chunks, listed, (bytes) => onProgress?.({ bytes, events }));
+  const content = listed ? decompressed(file.source) : file.source;
+  let verdict: ExportVerdict | undefined;
+  let problem: Finding | undefined;
+  try {
+    verdict = await verifyExport(splitLines(textOf(content)), {
+      roots: trust.keys,
+      read,
+      onProgress: (checked) => {
+        events = checked;
+      },
+    });
+    problem = fileFinding(verdict, listed);
+  } catch (error) {
+    if (error instanceof NotDecodable) problem = finding('FILE_UNREADABLE');
+    else if (error instanceof LongerThanListed) problem = finding('FILE_CHANGED');
+    else throw error;
+  }
+  const isAsListed = await file.isAsListed().catch((error): undefined => {
     // With a finding it does not matter that the rest did not arrive.
     if (!problem) throw error;
   });
-  const isAsListed = listed && digest !== undefined ? digest === listed.sha256 : undefined;
-  const found = problem ?? (isAsListed === false ? finding('FILE_CHANGED') : undefined);
-  if (!verdict || found)
+  if (isAsListed === false) problem ??= finding('FILE_CHANGED');
+  if (problem || !verdict)
     return {
       status: 'broken',
-      finding: found ?? finding('FILE_UNREADABLE'),
+      finding: problem ?? finding('FILE_UNREADABLE'),
       checked: verdict?.events ?? events,
       line: verdict?.line,
       isAsListed,
@@ -124,10 +127,12 @@ function fileFinding(
   return isListed ? undefined : finding('FILE_LISTED_DIFFERENTLY');
 }
 
+class LongerThanListed extends Error {}
+
 /** Counts and hashes what is read. The end of verification does not close `source`: the hash is that of the whole file. */
 function measure(
   chunks: AsyncIterable<Uint8Array>,
-  listedBytes = Number.POSITIVE_INFINITY,
+  listed: Pick<ListedDay, 'bytes' | 'sha256'> | undefined,
   onRead: (bytes: number) => void,
 ) {
   const hash = createSha256();
@@ -135,18 +140,23 @@ function measure(
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.length;
+      if (listed && bytes > listed.bytes) throw new LongerThanListed();
       hash.update(chunk);
       onRead(bytes);
       yield chunk;
-      // It is another file, however it goes on.
-      if (bytes > listedBytes) return;
     }
   })();
   return {
     source: { [Symbol.asyncIterator]: () => ({ next: () => reading.next() }) },
-    async digest() {
-      while (!(await reading.next()).done);
-      return hash.digest();
+    /** After all was read. Undefined for a file that is in no list. */
+    async isAsListed(): Promise<boolean | undefined> {
+      try {
+        while (!(await reading.next()).done);
+      } catch (error) {
+        if (error instanceof LongerThanListed) return false;
+        throw error;
+      }
+      return listed && hash.digest() === listed.sha256;
     },
   };
 }

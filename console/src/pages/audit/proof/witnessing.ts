@@ -1,6 +1,7 @@
 /** Who has cosigned the checkpoint of the log in a file, by the keys that the reader trusts. */
 import { UnsupportedAlgorithm } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
 import { parseCheckpoint } from '../../../../../sdk/typescript/src/transparency/checkpoint.ts';
+import { TransparencyError } from '../../../../../sdk/typescript/src/transparency/errors.ts';
 import { judgeTrusted } from '../../../../../sdk/typescript/src/transparency/log-trust.ts';
 import { parseNote } from '../../../../../sdk/typescript/src/transparency/note.ts';
 import type { LogKeys } from './log-keys.ts';
@@ -20,7 +21,9 @@ export async function witnessingOf(note: string | undefined, keys: LogKeys): Pro
   const missing = (reason: string): Witnessing =>
     witnesses.length === 0 ? { status: 'none', isInLog: false } : { status: 'missing', reason };
   if (note === undefined)
-    return missing('The file has no proof that the instance log has its events, so no witness has seen them.');
+    return missing(
+      'The file has no proof that the instance log has its events, so no witness has seen them.',
+    );
   const { origin } = parseCheckpoint(parseNote(note).text);
   const logKey = logs.find(({ name }) => name === origin);
   if (!logKey)
@@ -38,6 +41,7 @@ export async function witnessingOf(note: string | undefined, keys: LogKeys): Pro
     return missing(`Too few witnesses have cosigned: ${judged.lacking} more of ${absent}.`);
   } catch (error) {
     if (error instanceof UnsupportedAlgorithm) return missing(`This browser ${error.message}.`);
-    return { status: 'wrong', reason: (error as Error).message };
+    if (error instanceof TransparencyError) return { status: 'wrong', reason: error.message };
+    return missing(`The keys cannot be used together: ${(error as Error).message}.`);
   }
 }
