@@ -78,7 +78,8 @@ export function createRounds(deps: RoundsDeps): Rounds {
   const isWitnessed = async (day: string): Promise<boolean> => {
     if (!evidence || clock.now() >= endOf(day) + quorumMs) return true;
     const at = await evidence.checkpoint(db);
-    return at !== undefined && at.hasQuorum && at.highestTreeHead >= (await findLastTreeHead(db, day));
+    if (!at?.hasQuorum) return false;
+    return at.highestTreeHead >= (await findLastTreeHead(db, day));
   };
 
   const hasPending = async (day: string): Promise<boolean> =>
