@@ -127,6 +127,11 @@ describe('a day of the archive', () => {
   it('not intact: the end is missing, or there is more', async () => {
     for (const length of [0, 1, 17, 1_000, file.length - 5, file.length - 1])
       assert.equal(foundIn(await verify(file.subarray(0, length))).isAsListed, false, `${length} bytes`);
+    const short = file.subarray(0, file.length - 2);
+    assert.deepEqual(foundIn(await verify(short, listedAs(short))), {
+      code: 'FILE_UNREADABLE',
+      isAsListed: true,
+    });
     const more = Buffer.concat([file, zstdCompressSync('{"kind":"end"}\n')]);
     assert.deepEqual(foundIn(await verify(more)), { code: 'FILE_CHANGED', isAsListed: false });
     assert.deepEqual(foundIn(await verify(more, listedAs(more))), {

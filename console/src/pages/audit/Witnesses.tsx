@@ -40,6 +40,7 @@ function Configured({ report, quorum }: { readonly report: AuditWitnesses; reado
             <>
               Witnessed by <NameList names={witnessed.witnesses} /> ·{' '}
               <RelativeTime time={witnessed.time} withSeconds />
+              <span className={classes.source}>, as this server reports</span>
             </>
           ) : (
             'Not witnessed yet'
