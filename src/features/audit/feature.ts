@@ -28,7 +28,7 @@ import type { TreeHeadRow } from './chain/statements.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
 import { createUnlinkedEvents } from './chain/unlinked-events.ts';
-import { dayLines, type ExportDay, type ExportOptions, exportLog } from './export/export.ts';
+import { dayParts, type ExportDay, type ExportOptions, type ExportPart, exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
 import type { Finding } from './findings.ts';
 import { createIntegrityStatus, type IntegrityStatus } from './integrity-status.ts';
@@ -240,7 +240,7 @@ export function createAudit(deps: AuditDeps): Audit {
       return exportLog({ db, clock, signer, logEvidence }, options);
     },
     archiving: archive.rounds,
-    exportDay: (day) => dayLines({ db, clock, signer, logEvidence }, day),
+    exportDay: (day) => linesOf(dayParts({ db, clock, signer, logEvidence }, day)),
     feed: createFeed({ db, clock, sequencer }),
     watch,
     retain,
@@ -248,4 +248,8 @@ export function createAudit(deps: AuditDeps): Audit {
       await drain();
     },
   };
+}
+
+async function* linesOf(parts: AsyncIterable<ExportPart>): AsyncGenerator<ExportLine> {
+  for await (const { texts } of parts) for (const text of texts) yield JSON.parse(text);
 }

@@ -66,7 +66,7 @@ export interface ExportVerdict {
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
-  /** Of the last chain in the file: where its lines begin, and where they end. */
+  /** Of the export of a day: where its lines begin, and where they end. */
   readonly span?: ChainSpan;
   /** Null without `log`, and without witnesses. */
   readonly witnessed: WitnessedExport | null;
@@ -243,7 +243,7 @@ export async function verifyExport(
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
-    ...(span && { span }),
+    ...(statement?.day && span && { span }),
     witnessed: problem ? null : witnessedExport(),
     ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
     logEvents,

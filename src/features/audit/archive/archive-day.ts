@@ -4,7 +4,6 @@
  * transaction stays open, and the sequencer's lock is not taken.
  */
 import { createHash } from 'node:crypto';
-import type { ExportLine } from '../../../../sdk/typescript/src/audit/export-lines.ts';
 import type { PublicKey, ReadStatement } from '../../../../sdk/typescript/src/audit/statements.ts';
 import type { ExportVerdict } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
@@ -15,10 +14,9 @@ import type { Db } from '../../../kernel/data/db.ts';
 import { type Compression, DamagedFile } from '../../../kernel/ports/compression.ts';
 import { type ObjectStorage, ObjectStorageError } from '../../../kernel/ports/object-storage.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
-import { printableJson } from '../../../kernel/printable-json.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { sign } from '../chain/statements.ts';
-import { dayLines, type ExportDeps } from '../export/export.ts';
+import { dayParts, type ExportDeps } from '../export/export.ts';
 import { ArchiveFault } from './fault.ts';
 import { createHandoff } from './handoff.ts';
 import { digestOf, type FileDigest, inspectFile } from './inspect-file.ts';
@@ -57,8 +55,6 @@ interface FileFacts extends FileDigest {
   readonly events: number;
   readonly chainHead: string;
 }
-
-const linesPerPart = 200;
 
 export type ArchiveOneDay = (day: ArchiveDay, run: ArchiveRun) => Promise<ArchiveRow>;
 
@@ -112,13 +108,13 @@ export function createArchiveDay(deps: ArchiveDayDeps): ArchiveOneDay {
     let facts: Omit<FileFacts, keyof FileDigest> | undefined;
     async function* content() {
       const encoder = new TextEncoder();
-      for await (const texts of paced(partsOf(dayLines(deps, day)), pace)) {
+      for await (const { texts, links } of paced(dayParts(deps, day), pace)) {
         signal?.throwIfAborted();
         await lines.push(texts);
         const bytes = encoder.encode(`${texts.join('\n')}\n`);
         textHash.update(bytes);
         yield bytes;
-        await rest(texts.length);
+        await rest(links);
       }
       lines.end();
       // The storage writes nothing when this throws.
@@ -278,17 +274,6 @@ function failWith(error: Error): never {
 const orRefuse = (refuse: (problem: string) => ArchiveFault) => (error: unknown) => {
   throw error instanceof DamagedFile ? refuse(error.message) : error;
 };
-
-async function* partsOf(lines: AsyncIterable<ExportLine>): AsyncGenerator<readonly string[], void> {
-  let part: string[] = [];
-  for await (const line of lines) {
-    part.push(printableJson(line));
-    if (part.length < linesPerPart) continue;
-    yield part;
-    part = [];
-  }
-  if (part.length > 0) yield part;
-}
 
 async function* paced<T>(source: AsyncIterable<T>, pace: Pace): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]();

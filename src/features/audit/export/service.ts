@@ -3,9 +3,8 @@
 import { limits } from '../../../contract/limits.ts';
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import type { AccessCheck } from '../../../kernel/http/route.ts';
-import { printableJson } from '../../../kernel/printable-json.ts';
 import { organizationOf } from '../log-owner.ts';
-import { type ExportDeps, exportLines } from './export.ts';
+import { type ExportDeps, exportParts } from './export.ts';
 import { createSlots } from './slots.ts';
 
 export interface ExportRequest {
@@ -33,9 +32,8 @@ export function createExportService(deps: ExportDeps & { drain(): Promise<unknow
     { ended, recheckAccess }: ExportRequest,
   ): AsyncGenerator<string> {
     let chunk = '';
-    for await (const line of exportLines(deps, organizationId)) {
-      // Verification hashes the texts that the lines contain, not the lines.
-      chunk += `${printableJson(line)}\n`;
+    for await (const { texts } of exportParts(deps, organizationId)) {
+      chunk += `${texts.join('\n')}\n`;
       if (chunk.length < chunkLength) continue;
       if (ended.aborted) throw new Error('the client has gone, or the server closes');
       // The file breaks off, and its last line is missing: verification says so.
