@@ -1,5 +1,5 @@
 /** Judges the checkpoint of the log in a file, again when the keys change. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/request.ts';
 import { chooseKeys, type KeySources, keysOf, noKeys, parseKeys } from './proof/log-keys.ts';
 import { type Witnessing, witnessingOf } from './proof/witnessing.ts';
@@ -20,6 +20,5 @@ export function useWitnessing(note: string | undefined) {
       const { sources, ...keys } = chooseKeys(keysOf(report), parseKeys(text).keys ?? noKeys);
       return { witnessing: await witnessingOf(note, keys), sources };
     },
-    placeholderData: keepPreviousData,
   });
 }
