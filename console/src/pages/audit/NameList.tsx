@@ -1,11 +1,12 @@
 import { Fragment } from 'react';
-import { TenantText } from '../../components/TenantText.tsx';
+import { visibleText } from '../../components/TenantText.tsx';
+import classes from './Audit.module.css';
 
 /** Names of witnesses, which their operators chose. */
 export const NameList = ({ names }: { readonly names: readonly string[] }) =>
   names.map((name, at) => (
     <Fragment key={name}>
       {at > 0 && ', '}
-      <TenantText text={name} />
+      <bdi className={classes.name}>{visibleText(name)}</bdi>
     </Fragment>
   ));
