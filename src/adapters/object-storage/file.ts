@@ -151,7 +151,7 @@ export function openFolder(folder: string): CheckedStorage {
         await link(path, linked).finally(() => rm(linked, { force: true }));
       });
       for await (const _ of walk('', '')) break;
-      return ['the folder is writable, knows links, and can be listed'];
+      return ['listed', 'wrote a file, linked it, and removed both'];
     },
     async close() {},
   };

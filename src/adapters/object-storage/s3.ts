@@ -9,6 +9,7 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   GetObjectCommand,
+  GetObjectLockConfigurationCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -29,6 +30,7 @@ export interface Bucket {
 
 export interface S3Limits {
   readonly partBytes: number;
+  readonly pageSize: number;
   readonly connectionMs: number;
   /** One attempt, up to the header of the response. */
   readonly requestMs: number;
@@ -42,6 +44,7 @@ export interface S3Limits {
 const maxParts = 10_000;
 const defaults: S3Limits = {
   partBytes: 16 * 1024 ** 2,
+  pageSize: 1_000,
   connectionMs: 5_000,
   requestMs: 60_000,
   operationMs: 150_000,
@@ -52,7 +55,7 @@ type Content = AsyncIterable<Uint8Array>;
 
 export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): CheckedStorage {
   const { bucket: Bucket, prefix, endpoint, lockDays } = settings;
-  const { partBytes, connectionMs, requestMs, operationMs, stallMs } = { ...defaults, ...limits };
+  const { partBytes, pageSize, connectionMs, requestMs, operationMs, stallMs } = { ...defaults, ...limits };
   // Region names mean nothing to most other servers, but the signature needs one.
   const region = settings.region ?? (endpoint && !process.env.AWS_REGION ? 'us-east-1' : undefined);
   const client = new S3Client({
@@ -222,14 +225,14 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     return { bytes, content: pieces() };
   };
 
-  async function* list(prefix: string, signal?: AbortSignal, MaxKeys = 1_000) {
+  async function* list(prefix: string, signal?: AbortSignal) {
     checkPrefix(prefix);
     let ContinuationToken: string | undefined;
     do {
       const page = {
         Bucket,
         Prefix: root + prefix,
-        MaxKeys,
+        MaxKeys: pageSize,
         ...(ContinuationToken && { ContinuationToken }),
       };
       const { Contents, NextContinuationToken, IsTruncated } = await send('listing', signal, (options) =>
@@ -243,19 +246,42 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     } while (ContinuationToken);
   }
 
+  /** Also of a bucket whose server ignores the retention of an upload, so that it does not appear to be kept. */
+  const checkLock = async (signal?: AbortSignal): Promise<string> => {
+    const command = new GetObjectLockConfigurationCommand({ Bucket });
+    const enabled = await send('reading the configuration of Object Lock', signal, (options) =>
+      client.send(command, options).then(
+        ({ ObjectLockConfiguration }) => ObjectLockConfiguration?.ObjectLockEnabled === 'Enabled',
+        (error) => {
+          if (statusOf(error) === 403) return undefined;
+          throw error;
+        },
+      ),
+    );
+    if (enabled === false) throw failure('a retention', new Error('the bucket has no Object Lock'));
+    return enabled
+      ? `Object Lock for ${lockDays} days`
+      : 'not checked whether it has Object Lock, which needs s3:GetBucketObjectLockConfiguration';
+  };
+
   return {
     location,
     create,
     read,
-    list: (prefix, signal) => list(prefix, signal),
-    async check() {
+    list,
+    async check(signal) {
       const name = 'countersign-doctor';
-      for await (const _ of list('', undefined, 1)) break;
-      for await (const _ of (await read(name))?.content ?? []) break;
-      const inParts = upload(name, 'text/plain');
+      for await (const _ of list('', signal)) break;
+      for await (const _ of (await read(name, signal))?.content ?? []) break;
+      const inParts = upload(name, 'text/plain', signal);
       await inParts.begin();
       await inParts.abort();
-      return [];
+      return [
+        'listed',
+        'looked for an object',
+        'began an upload and ended it without an object',
+        ...(lockDays === undefined ? [] : [await checkLock(signal)]),
+      ];
     },
     async close() {
       client.destroy();

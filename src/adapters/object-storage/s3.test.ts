@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { after, describe, it, type TestContext } from 'node:test';
+import {
+  DeleteObjectCommand,
+  GetObjectRetentionCommand,
+  ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
+} from '@aws-sdk/client-s3';
+import { skipWithout } from '../../../test/support/harness.ts';
+import {
+  conform,
+  megabyte,
+  megabytes,
+  namesOf,
+  pieces,
+  readAll,
+  text,
+} from '../../../test/support/object-storage-suite.ts';
+import { startRelay } from '../../../test/support/peers/relay.ts';
+import {
+  type S3Server,
+  s3ServerIsNeeded,
+  startS3Server,
+  useCredentials,
+} from '../../../test/support/peers/s3-server.ts';
+import { ObjectStorageError } from '../../kernel/ports/object-storage.ts';
+import { openObjectStorage } from './open.ts';
+import { openBucket, type S3Limits } from './s3.ts';
+
+const small = { partBytes: 5 * megabyte, pageSize: 3 };
+/** For storage that does not answer. */
+const impatient = { ...small, connectionMs: 500, requestMs: 500, operationMs: 2_500, stallMs: 500 };
+
+describe('a bucket as object storage', async () => {
+  const server = await startS3Server();
+  if (server) {
+    after(useCredentials(server.owner));
+    await server.createBucket('archive');
+    await server.createBucket('locked', { objectLock: true });
+  }
+
+  const withServer = (title: string, work: (server: S3Server, t: TestContext) => Promise<void>) =>
+    it(title, async (t) => {
+      if (!server) return skipWithout(t, s3ServerIsNeeded);
+      await work(server, t);
+    });
+
+  const open = (
+    { endpoint }: Pick<S3Server, 'endpoint'>,
+    {
+      bucket = 'archive',
+      prefix = '',
+      lockDays,
+    }: { bucket?: string; prefix?: string; lockDays?: number } = {},
+    limits: Partial<S3Limits> = small,
+  ) => openBucket({ bucket, prefix, endpoint, lockDays }, limits);
+
+  const failsWith = (pattern: RegExp) => (error: unknown) => {
+    assert.ok(error instanceof ObjectStorageError, String(error));
+    assert.match(error.message, pattern);
+    assert.doesNotMatch(error.message, /secret-of|\?|Signature=/);
+    return true;
+  };
+
+  withServer('conforms', (each, t) =>
+    conform(t, async (prefix) => ({
+      storage: open(each, { prefix }),
+      unfinished: async () => (await uploadsOf(each, 'archive')).length,
+    })),
+  );
+
+  withServer('conforms with Object Lock', (each, t) =>
+    conform(t, async (prefix) => ({
+      storage: open(each, { bucket: 'locked', prefix, lockDays: 1 }),
+      unfinished: async () => (await uploadsOf(each, 'locked')).length,
+    })),
+  );
+
+  withServer('objects get a retention in compliance mode, in one request and in parts', async (each) => {
+    const storage = open(each, { bucket: 'locked', prefix: 'kept', lockDays: 30 });
+    const { client } = each;
+    for (const [name, content] of [
+      ['small', pieces('x')],
+      ['large', megabytes(6)],
+    ] as const) {
+      assert.equal(await storage.create(name, content, text), 'created');
+      const object = { Bucket: 'locked', Key: `kept/${name}` };
+      const { Retention } = await client.send(new GetObjectRetentionCommand(object));
+      assert.equal(Retention?.Mode, 'COMPLIANCE');
+      const days = (Number(Retention.RetainUntilDate) - Date.now()) / 86_400_000;
+      assert.ok(days > 29.9 && days <= 30, String(days));
+      const { Versions } = await client.send(
+        new ListObjectVersionsCommand({ Bucket: 'locked', Prefix: object.Key }),
+      );
+      const [version] = Versions ?? [];
+      assert.ok(version?.VersionId);
+      await assert.rejects(
+        client.send(new DeleteObjectCommand({ ...object, VersionId: version.VersionId })),
+        { name: 'AccessDenied' },
+      );
+    }
+  });
+
+  withServer('a bucket without Object Lock is named, before a retention is believed', async (each) => {
+    const storage = open(each, { lockDays: 30 });
+    const isNamed = failsWith(
+      /^s3:\/\/archive at 127\.0\.0\.1:\d+: .* the bucket has no Object Lock: make one/,
+    );
+    await assert.rejects(storage.create('object', pieces('x'), text), isNamed);
+    await assert.rejects(storage.create('object', megabytes(6), text), isNamed);
+    await assert.rejects(storage.check(), isNamed);
+    assert.deepEqual(await namesOf(open(each, {}), 'object'), []);
+  });
+
+  withServer('wrong credentials, missing rights and a missing bucket are named', async (each) => {
+    const attempts = (bucket?: string) => {
+      const storage = open(each, { ...(bucket !== undefined && { bucket }) });
+      return {
+        create: () => storage.create('object', pieces('x'), text),
+        createInParts: () => storage.create('object', megabytes(6), text),
+        read: () => storage.read('object'),
+        list: () => namesOf(storage),
+        check: () => storage.check(),
+      };
+    };
+    for (const credentials of [
+      { ...each.owner, secretAccessKey: 'secret-of-another' },
+      { ...each.owner, accessKeyId: 'unknown' },
+    ]) {
+      const end = useCredentials(credentials);
+      for (const attempt of Object.values(attempts()))
+        await assert.rejects(
+          attempt(),
+          failsWith(/the credentials are refused: correct or renew AWS_ACCESS_KEY_ID/),
+        );
+      end();
+    }
+
+    const endReading = useCredentials(each.reader);
+    const { create, createInParts, check, ...reading } = attempts();
+    for (const attempt of [create, createInParts, check])
+      await assert.rejects(attempt(), failsWith(/the credentials lack a right: they need s3:ListBucket/));
+    for (const attempt of Object.values(reading)) await attempt();
+    endReading();
+
+    for (const attempt of Object.values(attempts('nowhere')))
+      await assert.rejects(
+        attempt(),
+        failsWith(/there is no such bucket: create it, or correct AUDIT_ARCHIVE_URL/),
+      );
+  });
+
+  withServer('missing credentials are named', async (each) => {
+    const variables = {
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+      AWS_CONFIG_FILE: '/nowhere',
+    };
+    const end = useCredentials({ accessKeyId: '', secretAccessKey: '' });
+    Object.assign(process.env, variables);
+    try {
+      const storage = open(each);
+      await assert.rejects(namesOf(storage), failsWith(/there are no credentials: set AWS_ACCESS_KEY_ID/));
+    } finally {
+      end();
+      for (const name of Object.keys(variables)) delete process.env[name];
+    }
+  });
+
+  withServer('storage that hangs or is gone ends each operation with an error', async (each) => {
+    const relay = await startRelay(each.port);
+    const storage = open({ endpoint: `http://127.0.0.1:${relay.port}` }, { prefix: 'hang' }, impatient);
+    await storage.create('large', megabytes(20), text);
+
+    const found = await storage.read('large');
+    await assert.rejects(
+      async () => {
+        for await (const _ of found?.content ?? []) relay.freeze();
+      },
+      failsWith(/reading large failed: no answer in time/),
+    );
+    for (const attempt of [
+      () => storage.create('object', pieces('x'), text),
+      () => storage.read('large'),
+      () => namesOf(storage),
+    ])
+      await assert.rejects(attempt(), failsWith(/no answer in time: check the storage and the network/));
+    const stopping = AbortSignal.timeout(50);
+    await assert.rejects(storage.read('large', stopping), (error) => error === stopping.reason);
+
+    relay.cut();
+    await assert.rejects(namesOf(storage), failsWith(/the server cannot be reached.*\(ECONN\w+\)/));
+    await relay.restore();
+    assert.deepEqual(await namesOf(storage), ['large']);
+    await storage.close();
+  });
+
+  withServer('a slow reader is not taken for a stalled server', async (each) => {
+    const storage = open(each, { prefix: 'slow' }, { ...small, stallMs: 300, requestMs: 300 });
+    await storage.create('large', megabytes(40), text);
+    const found = await storage.read('large');
+    let bytes = 0;
+    let pauses = 0;
+    for await (const piece of found?.content ?? []) {
+      bytes += piece.length;
+      if (pauses++ < 3) await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    assert.equal(bytes, 40 * megabyte);
+  });
+
+  withServer(
+    'a server killed while it receives parts: an error, no object, and then a new one',
+    async (each) => {
+      const storage = open(each, { prefix: 'killed' }, impatient);
+      async function* untilKilled() {
+        yield* megabytes(12);
+        await each.kill();
+        yield* megabytes(12);
+      }
+      await assert.rejects(storage.create('object', untilKilled(), text), failsWith(/cannot be reached/));
+      await each.restart();
+      const again = open(each, { prefix: 'killed' });
+      assert.equal(await again.read('object'), undefined);
+      assert.equal(await again.create('object', megabytes(6), text), 'created');
+      assert.equal((await readAll(again, 'object'))?.length, 6 * megabyte);
+    },
+  );
+
+  withServer('openObjectStorage reads the settings of AUDIT_ARCHIVE_*', async ({ endpoint }) => {
+    const storage = await openObjectStorage({ url: 's3://archive/some/prefix/', endpoint });
+    assert.equal(await storage.create('a', pieces('x'), text), 'created');
+    assert.deepEqual(await namesOf(open({ endpoint }, { prefix: 'some/prefix' })), ['a']);
+    assert.deepEqual(await namesOf(open({ endpoint }, { prefix: 'some' })), ['prefix/a']);
+    await storage.close();
+  });
+});
+
+async function uploadsOf({ client }: S3Server, Bucket: string) {
+  const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket }));
+  return Uploads ?? [];
+}
