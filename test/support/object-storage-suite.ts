@@ -129,7 +129,7 @@ export async function conform(t: TestContext, open: (name: string) => Promise<St
     const before = usedMemory();
     let peak = 0;
     async function* measured() {
-      for (let count = 0; count < 96; count += 4) {
+      for (let count = 0; count < 64; count += 4) {
         yield* megabytes(4);
         peak = Math.max(peak, usedMemory());
       }
@@ -141,7 +141,7 @@ export async function conform(t: TestContext, open: (name: string) => Promise<St
       if (bytes % (8 * megabyte) < piece.length) peak = Math.max(peak, usedMemory());
       bytes += piece.length;
     }
-    assert.equal(bytes, 96 * megabyte);
+    assert.equal(bytes, 64 * megabyte);
     assert.ok(peak - before < 24 * megabyte, `${Math.round((peak - before) / megabyte)} MB`);
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteObjectCommand,
   GetObjectRetentionCommand,
@@ -20,6 +21,7 @@ import { startRelay } from '../../../test/support/peers/relay.ts';
 import {
   type S3Server,
   s3ServerIsNeeded,
+  setVariables,
   startS3Server,
   useCredentials,
 } from '../../../test/support/peers/s3-server.ts';
@@ -126,22 +128,21 @@ describe('a bucket as object storage', async () => {
     for (const credentials of [
       { ...each.owner, secretAccessKey: 'secret-of-another' },
       { ...each.owner, accessKeyId: 'unknown' },
-    ]) {
-      const end = useCredentials(credentials);
-      for (const attempt of Object.values(attempts()))
-        await assert.rejects(
-          attempt(),
-          failsWith(/the credentials are refused: correct or renew AWS_ACCESS_KEY_ID/),
-        );
-      end();
-    }
+    ])
+      await using(useCredentials(credentials), async () => {
+        for (const attempt of Object.values(attempts()))
+          await assert.rejects(
+            attempt(),
+            failsWith(/the credentials are refused: correct or renew AWS_ACCESS_KEY_ID/),
+          );
+      });
 
-    const endReading = useCredentials(each.reader);
-    const { create, createInParts, check, ...reading } = attempts();
-    for (const attempt of [create, createInParts, check])
-      await assert.rejects(attempt(), failsWith(/the credentials lack a right: they need s3:ListBucket/));
-    for (const attempt of Object.values(reading)) await attempt();
-    endReading();
+    await using(useCredentials(each.reader), async () => {
+      const { create, createInParts, check, ...reading } = attempts();
+      for (const attempt of [create, createInParts, check])
+        await assert.rejects(attempt(), failsWith(/the credentials lack a right: they need s3:ListBucket/));
+      for (const attempt of Object.values(reading)) await attempt();
+    });
 
     for (const attempt of Object.values(attempts('nowhere')))
       await assert.rejects(
@@ -151,34 +152,29 @@ describe('a bucket as object storage', async () => {
   });
 
   withServer('missing credentials are named', async (each) => {
-    const variables = {
+    const none = {
+      AWS_ACCESS_KEY_ID: '',
+      AWS_SECRET_ACCESS_KEY: '',
       AWS_EC2_METADATA_DISABLED: 'true',
       AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
       AWS_CONFIG_FILE: '/nowhere',
     };
-    const end = useCredentials({ accessKeyId: '', secretAccessKey: '' });
-    Object.assign(process.env, variables);
-    try {
-      const storage = open(each);
-      await assert.rejects(namesOf(storage), failsWith(/there are no credentials: set AWS_ACCESS_KEY_ID/));
-    } finally {
-      end();
-      for (const name of Object.keys(variables)) delete process.env[name];
-    }
+    await using(setVariables(none), () =>
+      assert.rejects(namesOf(open(each)), failsWith(/there are no credentials: set AWS_ACCESS_KEY_ID/)),
+    );
   });
 
   withServer('storage that hangs or is gone ends each operation with an error', async (each) => {
     const relay = await startRelay(each.port);
-    const storage = open({ endpoint: `http://127.0.0.1:${relay.port}` }, { prefix: 'hang' }, impatient);
-    await storage.create('large', megabytes(20), text);
+    const relayed = { endpoint: `http://127.0.0.1:${relay.port}` };
+    const storage = open(relayed, { prefix: 'hang' }, impatient);
+    const patient = open(relayed, { prefix: 'hang' });
+    await patient.create('large', megabytes(20), text);
 
-    const found = await storage.read('large');
-    await assert.rejects(
-      async () => {
-        for await (const _ of found?.content ?? []) relay.freeze();
-      },
-      failsWith(/reading large failed: no answer in time/),
-    );
+    const found = await open(relayed, { prefix: 'hang' }, { stallMs: 500 }).read('large');
+    await assert.rejects(async () => {
+      for await (const _ of found?.content ?? []) relay.freeze();
+    }, failsWith(/reading large failed: no answer in time/));
     for (const attempt of [
       () => storage.create('object', pieces('x'), text),
       () => storage.read('large'),
@@ -189,42 +185,54 @@ describe('a bucket as object storage', async () => {
     await assert.rejects(storage.read('large', stopping), (error) => error === stopping.reason);
 
     relay.cut();
-    await assert.rejects(namesOf(storage), failsWith(/the server cannot be reached.*\(ECONN\w+\)/));
+    await assert.rejects(namesOf(patient), failsWith(/the server cannot be reached.*\(ECONN\w+\)/));
     await relay.restore();
-    assert.deepEqual(await namesOf(storage), ['large']);
-    await storage.close();
+    assert.deepEqual(await namesOf(patient), ['large']);
   });
 
   withServer('a slow reader is not taken for a stalled server', async (each) => {
-    const storage = open(each, { prefix: 'slow' }, { ...small, stallMs: 300, requestMs: 300 });
-    await storage.create('large', megabytes(40), text);
-    const found = await storage.read('large');
+    await open(each, { prefix: 'slow' }).create('large', megabytes(40), text);
+    const limits = { requestMs: 2_000, operationMs: 2_000, stallMs: 2_000 };
+    const found = await open(each, { prefix: 'slow' }, limits).read('large');
     let bytes = 0;
-    let pauses = 0;
     for await (const piece of found?.content ?? []) {
+      // Longer than all limits.
+      if (bytes === 0) await sleep(2_500);
       bytes += piece.length;
-      if (pauses++ < 3) await new Promise((resolve) => setTimeout(resolve, 500));
     }
     assert.equal(bytes, 40 * megabyte);
   });
 
-  withServer(
-    'a server killed while it receives parts: an error, no object, and then a new one',
-    async (each) => {
-      const storage = open(each, { prefix: 'killed' }, impatient);
-      async function* untilKilled() {
-        yield* megabytes(12);
-        await each.kill();
-        yield* megabytes(12);
-      }
-      await assert.rejects(storage.create('object', untilKilled(), text), failsWith(/cannot be reached/));
-      await each.restart();
-      const again = open(each, { prefix: 'killed' });
-      assert.equal(await again.read('object'), undefined);
-      assert.equal(await again.create('object', megabytes(6), text), 'created');
-      assert.equal((await readAll(again, 'object'))?.length, 6 * megabyte);
-    },
-  );
+  it('a server killed while it receives parts: an error, no object, and then a new one', async (t) => {
+    const own = await startS3Server();
+    if (!own) return skipWithout(t, s3ServerIsNeeded);
+    await own.createBucket('archive');
+    const storage = open(own);
+    async function* untilKilled() {
+      yield* megabytes(12);
+      await own?.kill();
+      yield* megabytes(12);
+    }
+    await assert.rejects(storage.create('object', untilKilled(), text), failsWith(/cannot be reached/));
+    await own.restart();
+    assert.equal(await storage.read('object'), undefined);
+    assert.equal(await storage.create('object', megabytes(6), text), 'created');
+    assert.equal((await readAll(storage, 'object'))?.length, 6 * megabyte);
+  });
+
+  it('a server whose disk is full: an error, and no object', async (t) => {
+    const full = await startS3Server({ maxFileKilobytes: 256 });
+    if (!full) return skipWithout(t, s3ServerIsNeeded);
+    await full.createBucket('archive');
+    const storage = open(full);
+    for (const count of [1, 6])
+      await assert.rejects(
+        storage.create('object', megabytes(count), text),
+        failsWith(/the server fails or is overloaded: check it/),
+      );
+    assert.equal(await storage.read('object'), undefined);
+    assert.equal(await storage.create('object', pieces('small'), text), 'created');
+  });
 
   withServer('openObjectStorage reads the settings of AUDIT_ARCHIVE_*', async ({ endpoint }) => {
     const storage = await openObjectStorage({ url: 's3://archive/some/prefix/', endpoint });
@@ -234,6 +242,8 @@ describe('a bucket as object storage', async () => {
     await storage.close();
   });
 });
+
+const using = (end: () => void, work: () => Promise<unknown>) => work().finally(end);
 
 async function uploadsOf({ client }: S3Server, Bucket: string) {
   const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket }));

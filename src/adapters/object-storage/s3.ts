@@ -114,6 +114,24 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
           ObjectLockRetainUntilDate: new Date(Date.now() + lockDays * 86_400_000),
         };
 
+  /** Some servers ignore a retention, so a bucket without Object Lock is found before the first object. */
+  const findLock = async (signal?: AbortSignal): Promise<'enabled' | 'unknown'> => {
+    const command = new GetObjectLockConfigurationCommand({ Bucket });
+    const doing = 'reading its configuration of Object Lock';
+    const found = await send(doing, signal, (options) =>
+      client.send(command, options).then(
+        ({ ObjectLockConfiguration }) => ObjectLockConfiguration?.ObjectLockEnabled ?? 'Disabled',
+        (error) => {
+          if (statusOf(error) === 403) return 'unknown';
+          throw error;
+        },
+      ),
+    );
+    if (found === 'Disabled') throw failure(doing, new Error('no Object Lock'));
+    return found === 'unknown' ? 'unknown' : 'enabled';
+  };
+  let lockFound = lockDays === undefined;
+
   /** By listing, because an error then comes with its reason. Some servers ignore `If-None-Match`. */
   const exists = async (name: string, signal?: AbortSignal): Promise<boolean> => {
     const list = new ListObjectsV2Command({ Bucket, Prefix: root + name, MaxKeys: 1 });
@@ -186,7 +204,11 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     let result: 'created' | 'exists' | undefined;
     try {
       for await (const { body, isLast } of parts(content, partBytes)) {
-        if (!begun && (await exists(name, signal))) return 'exists';
+        if (!begun) {
+          if (await exists(name, signal)) return 'exists';
+          if (!lockFound) await findLock(signal);
+          lockFound = true;
+        }
         if (!begun && isLast) return await put(name, body, contentType, signal);
         if (!begun) await inParts.begin();
         begun = true;
@@ -246,24 +268,6 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
     } while (ContinuationToken);
   }
 
-  /** Also of a bucket whose server ignores the retention of an upload, so that it does not appear to be kept. */
-  const checkLock = async (signal?: AbortSignal): Promise<string> => {
-    const command = new GetObjectLockConfigurationCommand({ Bucket });
-    const enabled = await send('reading the configuration of Object Lock', signal, (options) =>
-      client.send(command, options).then(
-        ({ ObjectLockConfiguration }) => ObjectLockConfiguration?.ObjectLockEnabled === 'Enabled',
-        (error) => {
-          if (statusOf(error) === 403) return undefined;
-          throw error;
-        },
-      ),
-    );
-    if (enabled === false) throw failure('a retention', new Error('the bucket has no Object Lock'));
-    return enabled
-      ? `Object Lock for ${lockDays} days`
-      : 'not checked whether it has Object Lock, which needs s3:GetBucketObjectLockConfiguration';
-  };
-
   return {
     location,
     create,
@@ -276,11 +280,12 @@ export function openBucket(settings: Bucket, limits: Partial<S3Limits> = {}): Ch
       const inParts = upload(name, 'text/plain', signal);
       await inParts.begin();
       await inParts.abort();
+      const lock = lockDays === undefined ? undefined : await findLock(signal);
       return [
         'listed',
         'looked for an object',
         'began an upload and ended it without an object',
-        ...(lockDays === undefined ? [] : [await checkLock(signal)]),
+        ...(lock === undefined ? [] : [`Object Lock for ${lockDays} days: ${lock}`]),
       ];
     },
     async close() {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { print, printError, printJsonLine, quoted } from '../terminal.ts';
+import { archiveCheck } from './archive.ts';
 import { baseUrlCheck } from './base-url.ts';
 import { type Check, type DoctorOptions, type Finding, runChecks, type Status } from './check.ts';
 import { configurationCheck, keysCheck, policiesCheck } from './configuration.ts';
@@ -20,6 +21,7 @@ const checks: readonly Check[] = [
   redisCheck,
   kafkaCheck,
   natsCheck,
+  archiveCheck,
   stripeCheck,
   providerCheck,
   tracingCheck,

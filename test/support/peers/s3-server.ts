@@ -1,17 +1,18 @@
-/** A real S3 server for tests: SeaweedFS, with two accounts. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** A real S3 server for tests, the Versity S3 Gateway on a folder, with two accounts. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
+import { succeed } from '../child-process.ts';
 import { freePort, type Program, startProgram, until } from '../programs.ts';
 
 /** Where scripts/s3-for-tests.sh puts it. */
-const folder = (): string =>
+const programFolder = (): string =>
   process.env.S3_FOR_TESTS ||
-  join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'countersign/seaweedfs-4.48');
+  join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'countersign/versitygw-1.8.0');
 
-export const s3ServerIsNeeded = 'SeaweedFS (scripts/s3-for-tests.sh)';
+export const s3ServerIsNeeded = 'the Versity S3 Gateway (scripts/s3-for-tests.sh)';
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -37,56 +38,50 @@ export interface S3Server {
 const owner = { accessKeyId: 'owner', secretAccessKey: 'secret-of-the-owner' };
 const reader = { accessKeyId: 'reader', secretAccessKey: 'secret-of-the-reader' };
 
-/** Undefined when it is not installed. */
-export async function startS3Server(): Promise<S3Server | undefined> {
-  const path = join(folder(), 'weed');
-  if (!existsSync(join(folder(), 'complete'))) return undefined;
-  const data = mkdtempSync(join(tmpdir(), 'countersign-s3-'));
-  const accounts = join(data, 'accounts.json');
-  const identities = [
-    { name: 'owner', credentials: [owner], actions: ['Admin', 'Read', 'Write', 'List'] },
-    { name: 'reader', credentials: [reader], actions: ['Read', 'List'] },
-  ].map(({ credentials: [{ accessKeyId, secretAccessKey } = owner], ...identity }) => ({
-    ...identity,
-    credentials: [{ accessKey: accessKeyId, secretKey: secretAccessKey }],
-  }));
-  writeFileSync(accounts, JSON.stringify({ identities }));
-
-  const parts = ['s3', 'filer', 'master', 'volume'] as const;
-  const ports: number[] = [];
-  for (const _ of [...parts, ...parts]) ports.push(await freePort());
-  const port = ports[0] ?? 0;
-  const args = [
-    'server',
-    `-dir=${data}`,
-    '-ip=127.0.0.1',
-    '-ip.bind=127.0.0.1',
-    '-s3',
-    `-s3.config=${accounts}`,
-    '-s3.port.iceberg=0',
-    '-s3.port.lance=0',
-    ...parts.flatMap((part, index) => [
-      `-${part}.port=${ports[index]}`,
-      `-${part}.port.grpc=${ports[index + parts.length]}`,
-    ]),
-    '-master.telemetry=false',
-    // A bucket takes several volumes; only what is written takes space.
-    '-master.volumeSizeLimitMB=64',
-    '-volume.max=200',
-  ];
-  let program: Program;
+/** Undefined when it is not installed. `maxFileKilobytes`: writes of larger files fail, as on a full disk. */
+export async function startS3Server({
+  maxFileKilobytes = 'unlimited',
+}: {
+  maxFileKilobytes?: number | 'unlimited';
+} = {}): Promise<S3Server | undefined> {
+  const gateway = join(programFolder(), 'versitygw');
+  if (!existsSync(join(programFolder(), 'complete'))) return undefined;
+  const root = mkdtempSync(join(tmpdir(), 'countersign-s3-'));
+  const [data = '', versions, metadata, accounts] = ['data', 'versions', 'metadata', 'accounts'].map(
+    (name) => {
+      mkdirSync(join(root, name));
+      return join(root, name);
+    },
+  );
+  const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
+  const args = [
+    ...['--port', `127.0.0.1:${port}`, '--keep-alive', '--quiet', `--iam-dir=${accounts}`, 'posix'],
+    // Not every file system of tests has the attributes that it would use otherwise.
+    ...[`--sidecar=${metadata}`, `--versioning-dir=${versions}`, data],
+  ];
   const client = new S3Client({
     endpoint,
     region: 'us-east-1',
     forcePathStyle: true,
     credentials: owner,
-    // It answers with errors until all its parts are ready.
-    maxAttempts: 20,
   });
+  let program: Program;
   const start = async () => {
-    program = startProgram(path, args, { env: { PATH: process.env.PATH, TMPDIR: data }, cwd: data });
-    await until('SeaweedFS', async () => (await fetch(endpoint)).status < 500 || undefined, program);
+    program = startProgram(
+      'bash',
+      ['-c', `ulimit -f ${maxFileKilobytes}; exec "$0" "$@"`, gateway, ...args],
+      {
+        env: {
+          PATH: process.env.PATH,
+          ROOT_ACCESS_KEY: owner.accessKeyId,
+          ROOT_SECRET_KEY: owner.secretAccessKey,
+        },
+        cwd: '/',
+      },
+    );
+    const answers = async () => (await fetch(endpoint)).status < 500 || undefined;
+    await until('the S3 server', answers, program);
   };
   const kill = async () => {
     program.kill('SIGKILL');
@@ -96,13 +91,13 @@ export async function startS3Server(): Promise<S3Server | undefined> {
   after(async () => {
     client.destroy();
     await kill();
-    rmSync(data, { recursive: true, force: true });
-    for (const each of ports)
-      for (const part of parts)
-        for (const kind of ['', '-grpc'])
-          rmSync(`/tmp/seaweedfs-${part}${kind}-${each}.sock`, { force: true });
+    rmSync(root, { recursive: true, force: true });
   });
   await start();
+  await succeed(gateway, [
+    ...['admin', '-a', owner.accessKeyId, '-s', owner.secretAccessKey, '--er', endpoint, 'create-user'],
+    ...['-a', reader.accessKeyId, '-s', reader.secretAccessKey, '-r', 'user'],
+  ]);
   return {
     port,
     endpoint,
@@ -111,6 +106,14 @@ export async function startS3Server(): Promise<S3Server | undefined> {
     client,
     async createBucket(Bucket, { objectLock = false } = {}) {
       await client.send(new CreateBucketCommand({ Bucket, ObjectLockEnabledForBucket: objectLock }));
+      const allowed = {
+        Effect: 'Allow',
+        Principal: { AWS: reader.accessKeyId },
+        Action: ['s3:GetObject', 's3:ListBucket'],
+        Resource: [`arn:aws:s3:::${Bucket}`, `arn:aws:s3:::${Bucket}/*`],
+      };
+      const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [allowed] });
+      await client.send(new PutBucketPolicyCommand({ Bucket, Policy }));
     },
     kill,
     restart: start,
@@ -119,7 +122,10 @@ export async function startS3Server(): Promise<S3Server | undefined> {
 
 /** For the SDK's default chain, which reads the environment of the process. Returns the end of it. */
 export function useCredentials({ accessKeyId, secretAccessKey }: Credentials): () => void {
-  const variables = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+  return setVariables({ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey });
+}
+
+export function setVariables(variables: Record<string, string>): () => void {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);
   return () => {
