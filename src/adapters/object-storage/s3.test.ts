@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -6,6 +7,7 @@ import {
   GetObjectRetentionCommand,
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
+  PutBucketPolicyCommand,
 } from '@aws-sdk/client-s3';
 import { skipWithout } from '../../../test/support/harness.ts';
 import {
@@ -27,7 +29,8 @@ import {
 } from '../../../test/support/peers/s3-server.ts';
 import { ObjectStorageError } from '../../kernel/ports/object-storage.ts';
 import { openObjectStorage } from './open.ts';
-import { openBucket, type S3Limits } from './s3.ts';
+import { openBucket } from './s3.ts';
+import type { S3Limits } from './s3-requests.ts';
 
 const small = { partBytes: 5 * megabyte, pageSize: 3 };
 /** For storage that does not answer. */
@@ -151,6 +154,47 @@ describe('a bucket as object storage', async () => {
       );
   });
 
+  withServer(
+    'the rights of the guide are enough, also without the one to read about Object Lock',
+    async (each) => {
+      const guide = readFileSync(
+        new URL('../../../docs/operations/archive-storage.md', import.meta.url),
+        'utf8',
+      );
+      const { Statement } = JSON.parse(/```json\n(.*?)```/s.exec(guide)?.[1] ?? '');
+      await each.createBucket('my-bucket', { objectLock: true });
+      const storage = open(each, { bucket: 'my-bucket', prefix: 'countersign', lockDays: 1 });
+      const readLock = 's3:GetBucketObjectLockConfiguration';
+      for (const [left, found] of [
+        [[], /^the bucket has Object Lock$/],
+        [[readLock], /^not known whether the bucket has Object Lock, which needs/],
+      ] as const) {
+        const statements = Statement.map((statement: { Action: string[] }) => ({
+          ...statement,
+          Principal: { AWS: each.reader.accessKeyId },
+          Action: statement.Action.filter((action) => !left.some((other) => other === action)),
+        }));
+        const Policy = JSON.stringify({ Version: '2012-10-17', Statement: statements });
+        await each.client.send(new PutBucketPolicyCommand({ Bucket: 'my-bucket', Policy }));
+        await using(useCredentials(each.reader), async () => {
+          const limited = open(each, { bucket: 'my-bucket', prefix: 'countersign', lockDays: 1 });
+          assert.match((await limited.check()).at(-1) ?? '', found);
+          for (const [name, content] of [
+            ['small', pieces('x')],
+            ['large', megabytes(6)],
+          ] as const) {
+            const result = await limited.create(name, content, text);
+            assert.equal(result, left.length === 0 ? 'created' : 'exists');
+            assert.ok(await readAll(limited, name));
+          }
+          assert.equal(await limited.create(`more-${left.length}`, pieces('x'), text), 'created');
+        });
+      }
+      assert.equal((await namesOf(storage)).length, 4);
+      assert.deepEqual(await uploadsOf(each, 'my-bucket'), []);
+    },
+  );
+
   withServer('missing credentials are named', async (each) => {
     const none = {
       AWS_ACCESS_KEY_ID: '',
@@ -172,9 +216,12 @@ describe('a bucket as object storage', async () => {
     await patient.create('large', megabytes(20), text);
 
     const found = await open(relayed, { prefix: 'hang' }, { stallMs: 500 }).read('large');
-    await assert.rejects(async () => {
-      for await (const _ of found?.content ?? []) relay.freeze();
-    }, failsWith(/reading large failed: no answer in time/));
+    await assert.rejects(
+      async () => {
+        for await (const _ of found?.content ?? []) relay.freeze();
+      },
+      failsWith(/reading large failed: no answer in time/),
+    );
     for (const attempt of [
       () => storage.create('object', pieces('x'), text),
       () => storage.read('large'),

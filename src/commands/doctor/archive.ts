@@ -19,7 +19,9 @@ export const archiveCheck: Check = {
     try {
       return [ok(name, `${storage.location}: ${(await storage.check(late)).join('; ')}`)];
     } catch (error) {
-      const found = late.aborted ? `${storage.location}: no answer within ${timeoutMs / 1_000} seconds` : reasonOf(error);
+      const found = late.aborted
+        ? `${storage.location}: no answer within ${timeoutMs / 1_000} seconds`
+        : reasonOf(error);
       return [problem(name, found, remedy)];
     } finally {
       await storage.close();
