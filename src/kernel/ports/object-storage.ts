@@ -18,7 +18,10 @@ export interface ObjectStorage {
     signal?: AbortSignal,
   ): Promise<{ readonly bytes: number; readonly content: AsyncIterable<Uint8Array> } | undefined>;
   /** Names that begin with the prefix, in ascending order of their bytes. */
-  list(prefix: string, signal?: AbortSignal): AsyncIterable<{ readonly name: string; readonly bytes: number }>;
+  list(
+    prefix: string,
+    signal?: AbortSignal,
+  ): AsyncIterable<{ readonly name: string; readonly bytes: number }>;
   close(): Promise<void>;
 }
 
