@@ -4,12 +4,13 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import {
   createVerifierKey,
   formatVerifierKey,
   signatureTypes,
 } from '../../../sdk/typescript/src/transparency/verifier-key.ts';
-import { runSync } from '../child-process.ts';
+import { succeed } from '../child-process.ts';
 import { findProgram, freePort, startProgram, until } from '../programs.ts';
 import { folder, type TestWitness } from './witnesses.ts';
 
@@ -18,11 +19,12 @@ const toolsFolder = (): string =>
   process.env.TRANSPARENCY_TOOLS_FOR_TESTS ||
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'countersign/transparency-tools-1');
 
-const findTool = (name: string): string | undefined =>
-  findProgram(name) ?? [join(toolsFolder(), name)].find(existsSync);
+/** Not from PATH: Linux has another fsck. */
+const pathOf = (name: string): string => join(toolsFolder(), name);
 
-export const toolsAreNeeded = 'programs of transparency-dev (scripts/transparency-tools-for-tests.sh)';
-export const hasTransparencyTools = (): boolean => ['omniwitness', 'fsck'].every(findTool);
+export const toolsAreNeeded = 'go and programs of transparency-dev (scripts/transparency-tools-for-tests.sh)';
+export const hasTransparencyTools = (): boolean =>
+  existsSync(pathOf('complete')) && findProgram('go') !== undefined;
 
 export interface Omniwitness extends TestWitness {
   readonly verifierKey: string;
@@ -37,8 +39,6 @@ export async function startOmniwitness(
   name: string,
   logs: readonly { readonly origin: string; readonly verifierKey: string }[],
 ): Promise<Omniwitness> {
-  const path = findTool('omniwitness');
-  if (!path) throw new Error(`needs ${toolsAreNeeded}`);
   const port = await freePort();
   const own = join(folder, `omniwitness-${port}`);
   mkdirSync(own);
@@ -50,7 +50,10 @@ export async function startOmniwitness(
   const start = async () => {
     const args = ['--private_key_path=key', '--additional_logs=logs.yaml', '--db_file=witness.db'];
     const listen = [`--listen=127.0.0.1:${port}`, '--metrics_listen='];
-    const started = startProgram(path, [...args, ...listen], { env: { HOME: own }, cwd: own });
+    const started = startProgram(pathOf('omniwitness'), [...args, ...listen], {
+      env: { HOME: own },
+      cwd: own,
+    });
     const answers = async () => (await fetch(url)).status === 404 || undefined;
     await until('the witness listens', answers, started);
     return started;
@@ -89,13 +92,28 @@ function newWitnessKey(name: string) {
 }
 
 /** What fsck says of the log at this address: it reads checkpoint, tiles and entries, and computes the root from the entries. */
-export function checkLog(url: string, verifierKey: string): string {
-  const file = join(folder, `log-key-${new URL(url).port}`);
-  writeFileSync(file, verifierKey);
-  const path = findTool('fsck');
-  if (!path) throw new Error(`needs ${toolsAreNeeded}`);
-  const { stderr } = runSync(path, [`--storage_url=${url}`, `--public_key=${file}`, '--ui=false', '--v=1'], {
-    timeout: 60_000,
+export async function checkLog(url: string, verifierKey: string): Promise<string> {
+  const key = join(folder, `log-key-${new URL(url).port}`);
+  writeFileSync(key, verifierKey);
+  const program = startProgram(
+    pathOf('fsck'),
+    [`--storage_url=${url}`, `--public_key=${key}`, '--ui=false'],
+    {
+      cwd: folder,
+    },
+  );
+  await program.gone();
+  return program.output();
+}
+
+const goModule = fileURLToPath(new URL('../../../sdk/typescript/test/transparency/go', import.meta.url));
+
+/** What golang.org/x/mod and transparency-dev/formats read at this address: a checkpoint with exactly these signatures. */
+export async function openWithGo(url: string, logKey: string, witnessKeys: readonly string[]) {
+  const text = await succeed('go', ['run', '.', 'open', url, logKey, ...witnessKeys], {
+    cwd: goModule,
+    timeout: 300_000,
   });
-  return stderr;
+  const [origin, size, root, ...times] = text.trim().split('\n');
+  return { origin, size: Number(size), root, times };
 }
