@@ -133,7 +133,7 @@ export function createInstanceLog({ logKey, policy, ...deps }: Deps): InstanceLo
   return {
     routes,
     loops: [
-      createGrowthLoop(growth, log),
+      createGrowthLoop(growth, log, intervalSeconds),
       ...(rounds ? [createWitnessLoop(rounds, { elapsed, intervalSeconds, takeGrown })] : []),
     ],
     evidence,

@@ -3,11 +3,12 @@ import type { Log } from '../../kernel/observability/log.ts';
 import { BrokenLog, type Growth } from './growth.ts';
 import type { Rounds } from './rounds.ts';
 
-export function createGrowthLoop({ grow }: Growth, log: Log): Loop {
+/** As often as the witnesses get a checkpoint: each growth costs as much as the linking of some hundred events. */
+export function createGrowthLoop({ grow }: Growth, log: Log, intervalSeconds: number): Loop {
   let reported: string | undefined;
   return {
     name: 'instance-log',
-    everyMs: 2_000,
+    everyMs: intervalSeconds * 1_000,
     async run(signal) {
       try {
         await grow(signal);
