@@ -76,8 +76,7 @@ async function prepare() {
         service.program,
       ),
     async verify(service: Service) {
-      const { verified, witnessed } = await (await call(service, '/audit/verify')).json();
-      return { verified, witnessed } as {
+      return (await (await call(service, '/audit/verify')).json()) as {
         verified: boolean;
         witnessed: { checkpointSize: number; witnesses: string[] } | null;
       };

@@ -155,7 +155,7 @@ async function startGrower(
     client.query(`create role ${role} superuser login password '${password}'`),
   );
   const url = Object.assign(new URL(database), { username: role, password });
-  const child = spawn(process.execPath, ['--no-memory-reducer', growerFile], {
+  const child = spawn(process.execPath, ['--liftoff-only', '--preserve-symlinks', growerFile], {
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
