@@ -25,6 +25,7 @@ import { compareLog, readKept } from './audit/compare-log.ts';
 import { openExport } from './audit/export-text.ts';
 import { readJwks, readTrust, type TrustOptions } from './audit/trust.ts';
 import { CommandError } from './command-error.ts';
+import { findDevelopmentInstance } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { print, printError, quoted } from './terminal.ts';
 
@@ -34,6 +35,8 @@ interface VerifyOptions extends TrustOptions {
   readonly organization?: string;
   /** A file with the public keys of the instance. */
   readonly keys?: string;
+  /** The data folder of `dev`. */
+  readonly data: string;
 }
 
 export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void> {
@@ -52,10 +55,10 @@ export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void>
 
 export async function exportAudit(
   io: Io,
-  options: { organization?: string; output?: string },
+  options: { organization?: string; output?: string; data: string },
 ): Promise<void> {
   const organizationId = organizationIn(options);
-  const { audit, close } = await open(io);
+  const { audit, close } = await open(io, options.data);
   const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
   const waiting: object[] = [];
@@ -138,7 +141,7 @@ async function verifyDatabase(
 ): Promise<Finding | undefined> {
   const organizationId = organizationIn(options);
   const kept = policy && (await readKept(options, policy));
-  const { audit, verifyLog, close } = await open(io);
+  const { audit, verifyLog, close } = await open(io, options.data);
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
@@ -201,8 +204,9 @@ async function verifyFile(
   return undefined;
 }
 
-async function readRoots({ env }: Io, { keys }: VerifyOptions): Promise<readonly PublicKey[]> {
+async function readRoots(io: Io, { keys, data }: VerifyOptions): Promise<readonly PublicKey[]> {
   if (keys !== undefined) return readJwks(keys);
+  const { env } = findDevelopmentInstance(io, data) ?? io;
   const publicKeys = [
     loadVariable('jwtPublicKey', env),
     ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),
@@ -218,22 +222,31 @@ const intact = (witnessed: Witnessed | null): string =>
 const unknownOrganization = (organizationId: string) =>
   new CommandError(`the audit log has no events of organization ${organizationId}`);
 
-function open({ env }: Io) {
+async function open(io: Io, data: string) {
+  const development = findDevelopmentInstance(io, data);
+  const { env } = development ?? io;
   const signingKeys = {
     privateKey: loadVariable('jwtPrivateKey', env),
     publicKey: loadVariable('jwtPublicKey', env),
   };
   if (!keysMatch(signingKeys))
     throw new CommandError('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
-  return openAudit({
-    database: loadDirectDatabase(env),
-    signingKeys,
-    previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
-    issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
-    witnesses: loadVariable('auditWitnesses', env),
-    // Findings are printed on standard output; the log would repeat them.
-    log: createLog({ level: 'silent' }),
-  });
+  const postgres = await development?.openDatabase();
+  try {
+    const audit = await openAudit({
+      database: loadDirectDatabase(postgres ? { ...env, DATABASE_URL: postgres.url } : env),
+      signingKeys,
+      previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
+      issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
+      witnesses: loadVariable('auditWitnesses', env),
+      // Findings are printed on standard output; the log would repeat them.
+      log: createLog({ level: 'silent' }),
+    });
+    return { ...audit, close: () => audit.close().finally(() => postgres?.stop()) };
+  } catch (error) {
+    await postgres?.stop();
+    throw error;
+  }
 }
 
 /** The file has an entry of GET /audit/checkpoints; of a checkpoint that is signed itself, the signed text is enough. */

@@ -6,10 +6,14 @@ export const registerDoctor = (program: Command, io: Io): Command =>
   program
     .command('doctor')
     .description(
-      'check the environment of a server: run it where the server runs, with the variables of serve. It changes nothing',
+      'check the environment of a server: run it where the server runs, with the variables of serve, or in the folder of `countersign dev`. It changes nothing',
     )
     .option('--url <address>', 'test the server at this address instead of BASE_URL')
-    .option('--data <folder>', 'data folder whose disk is checked, if it exists', '.countersign')
+    .option(
+      '--data <folder>',
+      'data folder of a `countersign dev` instance, which is checked when the variables of serve are not set',
+      '.countersign',
+    )
     .option('--database-size', 'also print the size of the database, which takes a while when it is large')
     .option('--json', 'print one JSON object: ok, and findings with name, status, found and remedy')
     .addHelpText(

@@ -50,7 +50,6 @@ const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: limits.maxRequest
 const redirectUris = {
   description:
     'the addresses that may receive authorization codes of the agent as an OAuth client: https, or http with the host localhost, 127.0.0.1 or [::1], whose port is ignored',
-  examples: [['https://app.example.com/callback']],
 };
 const RedirectUris = Type.Array(
   Type.String({
@@ -100,7 +99,10 @@ export const Agent = Type.Object(
     status: literals(agentStatuses),
     allowedScopes: Type.Array(Type.String()),
     rateLimitPerMinute: Nullable(Type.Integer(rateLimit)),
-    redirectUris: Type.Array(Type.String(), redirectUris),
+    redirectUris: Type.Array(Type.String(), {
+      ...redirectUris,
+      examples: [['https://app.example.com/callback']],
+    }),
     publicClient: Type.Boolean({ ...publicClient, examples: [false] }),
     clientUri: Nullable(
       Type.String({
@@ -150,7 +152,8 @@ export const AgentChange = Type.Object(
     agentType: Type.Optional(literals(agentTypes)),
     version: Type.Optional(Version),
     capabilities: Type.Optional(Capabilities),
-    owner: Type.Optional(Owner),
+    // Of all fields the one that gives the agent nothing: examples are pasted.
+    owner: Type.Optional(Type.Unsafe<Static<typeof Owner>>({ ...Owner, examples: ['talent-team'] })),
     deploymentEnv: Type.Optional(literals(deploymentEnvs)),
     status: Type.Optional(literals(agentStatuses)),
     allowedScopes: Type.Optional(Scopes),

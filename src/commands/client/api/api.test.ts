@@ -222,7 +222,7 @@ describe('flags', () => {
 
   it('are refused before anything is sent, in the words of the schema', async () => {
     for (const [words, says] of [
-      [['agents', 'get', 'x'], 'agentId must be a UUID'],
+      [['approvals', 'show', 'x'], 'approvalId must be a UUID'],
       [['agents', 'list', '--limit', '500'], '--limit must be at most 100'],
       [['agents', 'list', '--limit', 'ten'], '--limit must be of type integer'],
       [['agents', 'list', '--status', 'x'], '--status must be one of active, suspended, decommissioned'],

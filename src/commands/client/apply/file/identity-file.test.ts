@@ -97,6 +97,16 @@ describe('an identity file', () => {
       'a.yaml:9:5: unknown key alowedScopes; did you mean allowedScopes?',
     ],
     [
+      'a part of a field',
+      agent('    scopes: []\n'),
+      'a.yaml:9:5: unknown key scopes; did you mean allowedScopes?',
+    ],
+    [
+      'a field of an entry in an entry',
+      'version: 1\nresources:\n  - identifier: https://x.example\n    name: x\n    scopes: [{name: a, descripton: b}]\n',
+      /^a\.yaml:5:24: unknown key descripton; did you mean description\?$/,
+    ],
+    [
       'a field like none',
       agent('    zzzzzzzz: 1\n'),
       /^a\.yaml:9:5: unknown key zzzzzzzz; known are email, /,
