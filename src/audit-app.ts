@@ -13,6 +13,16 @@ import { createMetrics } from './kernel/observability/metrics.ts';
 
 export { splitLines } from '../sdk/typescript/src/audit/read-lines.ts';
 export { verifyExport } from '../sdk/typescript/src/audit/verify-export.ts';
+export { digestOf } from './features/audit/archive/inspect-file.ts';
+export { type ArchiveDay, fileName, isDay } from './features/audit/archive/names.ts';
+export {
+  type ArchivedNames,
+  type ArchiveFilter,
+  archivedNames,
+  readManifestOf,
+  type VerifiedDay,
+  verifyArchive,
+} from './features/audit/archive/verify-archive.ts';
 export type { ExportPart } from './features/audit/export/export.ts';
 export { type Finding, finding } from './features/audit/findings.ts';
 export {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type Compression, DamagedFile } from '../kernel/ports/compression.ts';
 
-const chunkSize = 64 * 1024;
+const chunkSize = 256 * 1024;
 
 /** A higher level makes the file a few percent smaller, and takes a multiple of the time. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };

@@ -3,12 +3,14 @@
  * only, where JSON has escapes for them, so a reader gets the same value.
  */
 export function printableJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, null, indent);
-  // Most texts have none of these, and the properties of Unicode are slow to look up.
-  return isPlain.test(text) ? text : text.replace(hidden, escaped);
+  const text = JSON.stringify(value, undefined, indent);
+  return isPlain(text) ? text : text.replace(hidden, escaped);
 }
 
-const isPlain = /^[\n -~]*$/;
+/** Most texts are ASCII, and the properties of Unicode are slow to look up. JSON has escapes for all controls of ASCII but one. */
+const isPlain = (text: string): boolean =>
+  Buffer.byteLength(text) === text.length && !text.includes('\u007f');
+
 const hidden = /[^\n\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const escaped = (character: string): string =>

@@ -3,7 +3,6 @@
  * row. After a stop at any step the next attempt goes on: a file that is there already is read back and verified like one of its own. No
  * transaction stays open, and the sequencer's lock is not taken.
  */
-import { createHash } from 'node:crypto';
 import type { PublicKey, ReadStatement } from '../../../../sdk/typescript/src/audit/statements.ts';
 import type { ExportVerdict } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import { verifyExport } from '../../../../sdk/typescript/src/audit/verify-export.ts';
@@ -98,22 +97,18 @@ export function createArchiveDay(deps: ArchiveDayDeps): ArchiveOneDay {
     day: ArchiveDay,
     { pace, rest, signal }: ArchiveRun,
     keys: readonly PublicKey[],
-  ): Promise<{ facts: FileFacts; text: string } | undefined> => {
+  ): Promise<FileFacts | undefined> => {
     const name = fileName(day);
     const timer = timerFor(name, signal);
     const lines = createHandoff<readonly string[]>();
     const verdict = verifyExport(lines.values, { roots: keys, read: readStatement });
     verdict.catch(() => {});
-    const textHash = createHash('sha256');
     let facts: Omit<FileFacts, keyof FileDigest> | undefined;
     async function* content() {
-      const encoder = new TextEncoder();
       for await (const { texts, links } of paced(dayParts(deps, day), pace)) {
         signal?.throwIfAborted();
         await lines.push(texts);
-        const bytes = encoder.encode(`${texts.join('\n')}\n`);
-        textHash.update(bytes);
-        yield bytes;
+        yield Buffer.from(`${texts.join('\n')}\n`);
         await rest(links);
       }
       lines.end();
@@ -131,7 +126,7 @@ export function createArchiveDay(deps: ArchiveDayDeps): ArchiveOneDay {
     if (created === 'exists') return undefined;
     if (!facts)
       throw new ObjectStorageError(`${placeOf(name)}: the storage has not read the file to its end`);
-    return { facts: { ...facts, ...file.digest() }, text: textHash.digest('hex') };
+    return { ...facts, ...file.digest() };
   };
 
   const readObject = async <T>(
@@ -152,22 +147,18 @@ export function createArchiveDay(deps: ArchiveDayDeps): ArchiveOneDay {
       `${placeOf(name)} is not what belongs there: ${problem}. Keep it as evidence, and move it away: the day is then archived again`,
     );
 
-  /** The text was verified while it was written. */
+  /** Its text was verified while it was written. The file ends with a checksum of the text. */
   const confirm = async (
     name: string,
-    { facts, text }: { facts: FileFacts; text: string },
+    facts: FileFacts,
     { rest, signal }: ArchiveRun,
   ): Promise<FileFacts> => {
     const refuse = differs(name);
     const isSame = await readObject(name, signal, async (content, size) => {
       const file = digestOf(content);
-      const hash = createHash('sha256');
-      for await (const chunk of compression.decompress(file.content)) {
-        hash.update(chunk);
-        await rest(0);
-      }
+      for await (const _ of compression.decompress(file.content)) await rest(0);
       const { bytes, sha256 } = file.digest();
-      return size === bytes && sha256 === facts.sha256 && hash.digest('hex') === text;
+      return size === bytes && sha256 === facts.sha256;
     }).catch(orRefuse(refuse));
     if (isSame === undefined) throw refuse('it is gone directly after it was written');
     if (!isSame) throw refuse('it has other bytes than were written');

@@ -43,7 +43,7 @@ export async function inspectFile(
   return { verdict, ...file.digest() };
 }
 
-async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+export async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
   yield decoder.decode();

@@ -38,12 +38,21 @@ interface RoundsDeps {
 export interface RoundOptions {
   readonly signal?: AbortSignal | undefined;
   onArchived?(row: ArchiveRow): void;
+  onFailed?(day: ArchiveDay, reason: string): void;
   onProgress?(day: ArchiveDay, events: number): void;
 }
 
+export interface RoundResult {
+  readonly archived: number;
+  /** Days that should be archived, and are not. */
+  readonly failed: number;
+  /** The first day that waits for witnesses. */
+  readonly waitingFrom?: string;
+}
+
 export interface Rounds {
-  /** `busy`: another process has a round. Otherwise how many days were archived, and how many of those that are due were not. */
-  round(options?: RoundOptions): Promise<'busy' | { readonly archived: number; readonly failed: number }>;
+  /** `busy`: another process has a round. */
+  round(options?: RoundOptions): Promise<'busy' | RoundResult>;
   /** How many milliseconds ago the oldest day ended that should be archived and is not; 0 when there is none. */
   pendingMs(): Promise<number>;
   /** The last day through this one that retention may drop with the evidence of the next day; undefined when there is none. */
@@ -113,9 +122,9 @@ export function createRounds(deps: RoundsDeps): Rounds {
 
   const archiveAll = async (
     lease: { keep(): Promise<void> },
-    { signal, onArchived, onProgress }: RoundOptions,
+    { signal, onArchived, onFailed, onProgress }: RoundOptions,
   ) => {
-    const counts = { archived: 0, failed: 0 };
+    const counts: { -readonly [Field in keyof RoundResult]: RoundResult[Field] } = { archived: 0, failed: 0 };
     let storageFailures = 0;
     const runOf = (day: ArchiveDay): ArchiveRun => {
       let events = 0;
@@ -135,7 +144,10 @@ export function createRounds(deps: RoundsDeps): Rounds {
     if (days.length > 0) await drain();
     let isComplete = true;
     for (const day of days) {
-      if (!(await isWitnessed(day))) break;
+      if (!(await isWitnessed(day))) {
+        if (await hasPending(day)) counts.waitingFrom = day;
+        break;
+      }
       for await (const pending of pendingOf(day)) {
         if (signal?.aborted || storageFailures >= maxStorageFailures) return counts;
         await lease.keep();
@@ -155,6 +167,7 @@ export function createRounds(deps: RoundsDeps): Rounds {
           storageFailures =
             error instanceof ArchiveFault && error.cause === 'storage' ? storageFailures + 1 : 0;
           alarm.raise(pending, error);
+          onFailed?.(pending, (error as Error).message);
         }
       }
       if (isComplete) completeThrough = day;

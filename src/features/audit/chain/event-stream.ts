@@ -108,9 +108,10 @@ export function createEventStream(tx: Queryable, organizationId: string): EventS
       return !failed;
     },
     take(key) {
-      const text = skipped.get(key) ?? advanceTo(key);
+      const before = skipped.size > 0 ? skipped.get(key) : undefined;
+      const text = before ?? advanceTo(key);
       if (text === undefined) return undefined;
-      skipped.delete(key);
+      if (before !== undefined) skipped.delete(key);
       buffered -= 1;
       return text;
     },

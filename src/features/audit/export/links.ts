@@ -43,7 +43,7 @@ export async function printLinks(
     // In the form that the verification reads fastest.
     texts.push(
       `{"kind":"link","organizationId":"${organizationId}","sequence":${sequence + index + 1},` +
-        `"eventId":"${eventIdIn(record)}","time":"${timeTextIn(record)}","eventHash":"${eventHashIn(record)}",` +
+        `"eventId":"${uuidIn(record)}","time":"${timeTextIn(record)}","eventHash":"${eventHashIn(record)}",` +
         `"hash":"${hash}","linkedOn":"${linkedOn}","event":${printEvent(events[index])}}`,
     );
   }
@@ -56,6 +56,10 @@ function recordsOf(after: number, stored: string): string[] {
     recordAt(after + index + 1, stored.slice(index * storedLength, (index + 1) * storedLength)),
   );
 }
+
+/** `eventIdIn` for a record of ours, in half the time. */
+const uuidIn = (record: string): string =>
+  `${record.slice(16, 24)}-${record.slice(24, 28)}-${record.slice(28, 32)}-${record.slice(32, 36)}-${record.slice(36, 48)}`;
 
 /** Null when there is no event. */
 function printEvent(text: string | undefined): string {
