@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { algorithms } from './benches/algorithms.ts';
 import { analytics } from './benches/analytics.ts';
+import { archive } from './benches/archive.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
 import { forwardAuth } from './benches/forward-auth.ts';
@@ -26,6 +27,7 @@ import { scaffold } from './benches/scaffold.ts';
 import { checkpoints } from './benches/scale/checkpoints.ts';
 import { exports } from './benches/scale/exports.ts';
 import { scale } from './benches/scale/full-database.ts';
+import { instanceLog } from './benches/scale/instance-log.ts';
 import { processes } from './benches/scale/processes.ts';
 import { storage } from './benches/scale/storage.ts';
 import { startup } from './benches/startup.ts';
@@ -57,7 +59,9 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   processes,
   storage,
   checkpoints,
+  'instance-log': instanceLog,
   exports,
+  archive,
   scale,
 };
 

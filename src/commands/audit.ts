@@ -7,6 +7,7 @@ import type { Witnessed } from '../../sdk/typescript/src/audit/log-proofs.ts';
 import type { CheckpointPolicy } from '../../sdk/typescript/src/transparency/judge-checkpoint.ts';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
 import {
+  type ExportPart,
   type ExternalCheckpoint,
   type Finding,
   finding,
@@ -20,7 +21,6 @@ import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import type { PublicKey } from '../kernel/ports/signer.ts';
-import { printableJson } from '../kernel/printable-json.ts';
 import { compareLog, readKept } from './audit/compare-log.ts';
 import { openExport } from './audit/export-text.ts';
 import { readJwks, readTrust, type TrustOptions } from './audit/trust.ts';
@@ -61,14 +61,14 @@ export async function exportAudit(
   const { audit, close } = await open(io, options.data);
   const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
-  const waiting: object[] = [];
+  const waiting: string[] = [];
   let hasEvents = organizationId === undefined;
-  const write = async (line: object) => {
-    waiting.push(line);
-    if (organizationId !== undefined && 'chains' in line && line.chains === 0)
+  const write = async ({ texts, place }: ExportPart) => {
+    if (!hasEvents && organizationId !== undefined && place === 'end')
       throw unknownOrganization(organizationId);
-    hasEvents ||= 'organizationId' in line || 'chains' in line;
-    if (hasEvents) for (const each of waiting.splice(0)) await sink.write(each);
+    waiting.push(...texts);
+    hasEvents ||= place === 'chain';
+    if (hasEvents) await sink.write(`${waiting.splice(0).join('\n')}\n`);
   };
   try {
     const events = await audit.export({ organizationId, write, onProgress: progress(io, 'exported') });
@@ -102,9 +102,9 @@ function createSink({ stdout }: Io, output: string | undefined) {
     return { out, failure };
   };
   return {
-    async write(line: object): Promise<void> {
+    async write(text: string): Promise<void> {
       const { out, failure } = opened();
-      if (out.write(`${printableJson(line)}\n`)) return;
+      if (out.write(text)) return;
       await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failure]);
     },
     async end(): Promise<void> {

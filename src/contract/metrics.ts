@@ -213,6 +213,12 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_audit_instance_log_stopped: {
+    type: 'gauge',
+    help: '1 while the instance log cannot go on, because its next checkpoint would contradict what it has signed. Absent without `AUDIT_LOG_KEY`.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
   service_audit_witness_failures_total: {
     type: 'counter',
     help: 'Requests to a witness that brought no valid cosignature.',
@@ -233,6 +239,17 @@ export const metrics = {
     type: 'gauge',
     help: 'Age of the oldest event that waits to be published to a configured stream; 0 when none waits.',
     labels: ['stream'],
+    acrossProcesses: 'max',
+  },
+  service_audit_archive_failures_total: {
+    type: 'counter',
+    help: 'Days of the audit log that were not archived in an attempt, archived files that could not be read, and rounds of retention that dropped nothing for this. By cause: `storage` (it does not work), `content` (a file is not what belongs there), `log` (the log of the day is not intact) or `retention`.',
+    labels: ['cause'],
+  },
+  service_audit_archive_oldest_pending_seconds: {
+    type: 'gauge',
+    help: 'How long ago the oldest day ended that should be archived and is not; 0 when there is none. Absent without `AUDIT_ARCHIVE_URL`.',
+    labels: [],
     acrossProcesses: 'max',
   },
   service_event_streams_open: {

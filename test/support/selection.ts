@@ -82,6 +82,7 @@ const extended = new Set([
   'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
   'test/clients/protected-apis.test.ts',
+  'test/clients/transparency-dev.test.ts',
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
   'test/scaffold/escapers.test.ts',

@@ -36,6 +36,10 @@ export type ApprovalsByAgent = { tenantId: string; days: number; data: { agentId
 
 export type AuditAnchor = { number: number; time: string; signed: string };
 
+export type AuditArchive = { date: string; events: number; bytes: number; sha256: string; chainHead: string; createdAt: string };
+
+export type AuditArchivePage = { data: AuditArchive[]; total: number; page: number; limit: number };
+
 export type AuditChain = { organizationId: string; size: number; startsAfter: number; anchor: AuditAnchor | null; inconsistentLinks: boolean; links: AuditLink[]; checkpoints: AuditChainCheckpoint[] };
 
 export type AuditChainCheckpoint = { number: number; size: number; headHash: string; time: string; keyId: string; signed: string; inclusion: AuditCheckpointInclusion | null; previous: string | null; linkedOn: string };
@@ -60,7 +64,7 @@ export type AuditPage = { data: AuditEvent[]; total: number; page: number; limit
 
 export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null; witnessed: Witnessed | null };
 
-export type AuditWitness = { name: string; checkpointSize: number | null; time: string | null; failing: string | null };
+export type AuditWitness = { name: string; verifierKey: string; checkpointSize: number | null; time: string | null; failing: string | null };
 
 export type AuditWitnesses = { quorum: number | null; witnessed: Witnessed | null; witnesses: AuditWitness[]; logKey: string | null };
 
@@ -410,6 +414,7 @@ export interface Operations {
   getApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: Approval };
   getApprovalAnalytics: { params: {  }; query: { days?: number | undefined; page?: number | undefined; limit?: number | undefined }; body: undefined; response: ApprovalsByAgent };
   getApprovalPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ApprovalPolicy };
+  getAuditArchive: { params: { date: string }; query: { organizationId?: string | undefined }; body: undefined; response: globalThis.Response };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
@@ -446,6 +451,7 @@ export interface Operations {
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
   listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
   listApprovals: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "pending" | "approved" | "denied" | "expired" | "canceled" | undefined; agentId?: string | undefined }; body: undefined; response: ApprovalPage };
+  listAuditArchives: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; from?: string | undefined; to?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditArchivePage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
@@ -587,6 +593,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getApproval: { method: 'GET', path: '/api/v1/approvals/{approvalId}', scopes: [] },
   getApprovalAnalytics: { method: 'GET', path: '/api/v1/analytics/approvals', scopes: [] },
   getApprovalPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
+  getAuditArchive: { method: 'GET', path: '/api/v1/audit/archives/{date}', scopes: ["audit:read"], stream: true },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
@@ -623,6 +630,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listAgentGrants: { method: 'GET', path: '/api/v1/agents/{agentId}/grants', scopes: ["agents:read"] },
   listAgents: { method: 'GET', path: '/api/v1/agents', scopes: ["agents:read"] },
   listApprovals: { method: 'GET', path: '/api/v1/approvals', scopes: ["audit:read"] },
+  listAuditArchives: { method: 'GET', path: '/api/v1/audit/archives', scopes: ["audit:read"] },
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },

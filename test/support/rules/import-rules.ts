@@ -47,6 +47,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
     'export',
     'verify',
     'proof',
+    'archive',
     'loops.ts routes.ts',
     'feature.ts',
   ],

@@ -25,7 +25,7 @@ const options = {
 
 const ajv = new Ajv(options);
 // Default-exported CommonJS: the types and the runtime disagree on the shape of the import.
-(addFormats as unknown as (ajv: Ajv, names: string[]) => void)(ajv, ['date-time', 'email', 'uri']);
+(addFormats as unknown as (ajv: Ajv, names: string[]) => void)(ajv, ['date', 'date-time', 'email', 'uri']);
 // Only names the kind of id; its pattern is what is validated.
 ajv.addFormat('uuid', true);
 
