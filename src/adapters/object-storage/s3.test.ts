@@ -239,12 +239,12 @@ describe('a bucket as object storage', async () => {
 
   withServer('a slow reader is not taken for a stalled server', async (each) => {
     await open(each, { prefix: 'slow' }).create('large', megabytes(40), text);
-    const limits = { requestMs: 2_000, operationMs: 2_000, stallMs: 2_000 };
+    const limits = { requestMs: 4_000, operationMs: 4_000, stallMs: 4_000 };
     const found = await open(each, { prefix: 'slow' }, limits).read('large');
     let bytes = 0;
     for await (const piece of found?.content ?? []) {
       // Longer than all limits.
-      if (bytes === 0) await sleep(2_500);
+      if (bytes === 0) await sleep(5_000);
       bytes += piece.length;
     }
     assert.equal(bytes, 40 * megabyte);
