@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { algorithms } from './benches/algorithms.ts';
 import { analytics } from './benches/analytics.ts';
+import { archive } from './benches/archive.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
 import { forwardAuth } from './benches/forward-auth.ts';
@@ -60,6 +61,7 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   checkpoints,
   'instance-log': instanceLog,
   exports,
+  archive,
   scale,
 };
 

@@ -65,6 +65,18 @@ export function limitsPage(notice: string): string {
     ['longest delegation, in seconds', limits.delegation.maxSeconds],
     ['links in a delegation chain', limits.delegation.maxDepth],
     ['days that audit events are kept', limits.auditRetentionDays],
+    [
+      'downloads of archived days per organization and minute (`GET /audit/archives/{date}`)',
+      limits.auditArchiveDownloads.perMinute,
+    ],
+    [
+      'downloads of archived days that run at once, per organization',
+      limits.auditArchiveDownloads.perOrganization,
+    ],
+    [
+      'hours that a day waits for a quorum of witnesses before it is archived without',
+      limits.auditArchive.quorumHours,
+    ],
     ['days that usage figures are kept', limits.usageRetentionDays],
     ['days in one analytics query', limits.analyticsDays.max],
     ['days in one usage query', limits.usageDays.max],

@@ -128,7 +128,7 @@ for (const kind of keyKinds)
       const { protectedHeader } = await compactVerify(data[0].signed, jwks);
       assert.deepEqual([protectedHeader.alg, protectedHeader.kid], [algorithm, keyId]);
       const lines: string[] = [];
-      await t.app.audit.export({ write: async (line) => void lines.push(JSON.stringify(line)) });
+      await t.app.audit.export({ write: async ({ texts }) => void lines.push(...texts) });
       const verify = async (own: Pair) =>
         verifyExport(iterate(lines), {
           roots: [await describePublicKey(createPublicKey(own.publicPem))],

@@ -118,7 +118,7 @@ async function verify(app: App, organizationId: string, memory: number[]): Promi
 }
 
 /** Texts of events and links, as verification hashes them. */
-const hashedTexts = (database: string): Promise<{ event: string; link: string }[]> =>
+export const hashedTexts = (database: string): Promise<{ event: string; link: string }[]> =>
   withClient(database, async (client) => {
     const { rows } = await client.query(
       `select appended_in || ' ' || encode(seal, 'hex') || ' ' || ${canonicalOf('e').sql} as event,
@@ -128,7 +128,7 @@ const hashedTexts = (database: string): Promise<{ event: string; link: string }[
     return rows;
   });
 
-function hashAll(texts: readonly { event: string; link: string }[]): number {
+export function hashAll(texts: readonly { event: string; link: string }[]): number {
   const times = Math.ceil(200_000 / texts.length);
   const started = performance.now();
   for (let time = 0; time < times; time += 1)

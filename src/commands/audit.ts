@@ -5,27 +5,22 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Witnessed } from '../../sdk/typescript/src/audit/log-proofs.ts';
 import type { CheckpointPolicy } from '../../sdk/typescript/src/transparency/judge-checkpoint.ts';
-import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
+import { createStatementReader } from '../adapters/keys/keys.ts';
 import {
+  type ExportPart,
   type ExternalCheckpoint,
   type Finding,
   finding,
-  openAudit,
   readExternalCheckpoint,
   splitLines,
   verifyExport,
 } from '../audit-app.ts';
-import { loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
-import { keysMatch } from '../kernel/config/keypair.ts';
-import { isUuid } from '../kernel/ids.ts';
-import { createLog } from '../kernel/observability/log.ts';
-import type { PublicKey } from '../kernel/ports/signer.ts';
-import { printableJson } from '../kernel/printable-json.ts';
 import { compareLog, readKept } from './audit/compare-log.ts';
+import { count, describe, organizationIn, readRoots } from './audit/describe.ts';
 import { openExport } from './audit/export-text.ts';
-import { readJwks, readTrust, type TrustOptions } from './audit/trust.ts';
+import { openDatabaseLog } from './audit/open.ts';
+import { readTrust, type TrustOptions } from './audit/trust.ts';
 import { CommandError } from './command-error.ts';
-import { findDevelopmentInstance } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { print, printError, quoted } from './terminal.ts';
 
@@ -58,17 +53,17 @@ export async function exportAudit(
   options: { organization?: string; output?: string; data: string },
 ): Promise<void> {
   const organizationId = organizationIn(options);
-  const { audit, close } = await open(io, options.data);
+  const { audit, close } = await openDatabaseLog(io, options);
   const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
-  const waiting: object[] = [];
+  const waiting: string[] = [];
   let hasEvents = organizationId === undefined;
-  const write = async (line: object) => {
-    waiting.push(line);
-    if (organizationId !== undefined && 'chains' in line && line.chains === 0)
+  const write = async ({ texts, place }: ExportPart) => {
+    if (!hasEvents && organizationId !== undefined && place === 'end')
       throw unknownOrganization(organizationId);
-    hasEvents ||= 'organizationId' in line || 'chains' in line;
-    if (hasEvents) for (const each of waiting.splice(0)) await sink.write(each);
+    waiting.push(...texts);
+    hasEvents ||= place === 'chain';
+    if (hasEvents) await sink.write(`${waiting.splice(0).join('\n')}\n`);
   };
   try {
     const events = await audit.export({ organizationId, write, onProgress: progress(io, 'exported') });
@@ -102,9 +97,9 @@ function createSink({ stdout }: Io, output: string | undefined) {
     return { out, failure };
   };
   return {
-    async write(line: object): Promise<void> {
+    async write(text: string): Promise<void> {
       const { out, failure } = opened();
-      if (out.write(`${printableJson(line)}\n`)) return;
+      if (out.write(text)) return;
       await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failure]);
     },
     async end(): Promise<void> {
@@ -141,7 +136,7 @@ async function verifyDatabase(
 ): Promise<Finding | undefined> {
   const organizationId = organizationIn(options);
   const kept = policy && (await readKept(options, policy));
-  const { audit, verifyLog, close } = await open(io, options.data);
+  const { audit, verifyLog, close } = await openDatabaseLog(io, options);
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
@@ -166,7 +161,7 @@ async function verifyDatabase(
       ? await verifyLog({ policy, kept })
       : { witnessed: null };
     if (logProblem) return logProblem;
-    print(io, `The audit log is ${intact(witnessed)}: ${events} events in ${count(chains.length)}.`);
+    print(io, `The audit log is ${intact(witnessed)}: ${events} events in ${count(chains.length, 'chain')}.`);
     return undefined;
   } finally {
     await close();
@@ -189,29 +184,19 @@ async function verifyFile(
   });
   const { events, chains, statement, witnessed, logCheckpoint } = verdict;
   if (verdict.finding) return verdict.finding;
-  if (!statement) return finding('EXPORT_WITHOUT_STATEMENT', { events, chains: count(chains) });
+  if (!statement) return finding('EXPORT_WITHOUT_STATEMENT', { events, chains: count(chains, 'chain') });
   const problem =
     policy && logCheckpoint !== undefined
       ? await compareLog(logCheckpoint, policy, { kept, url: options.logUrl })
       : undefined;
   if (problem) return problem;
-  print(io, `The export is ${intact(witnessed)}: ${events} events in ${count(chains)}.`);
+  print(io, `The export is ${intact(witnessed)}: ${events} events in ${count(chains, 'chain')}.`);
   print(io, `  begun at      ${statement.at}`);
   if (statement.organizationId !== null) print(io, `  only of       ${statement.organizationId}`);
   if (typeof statement.day === 'string') print(io, `  only day      ${statement.day}`);
   if (witnessed && witnessed.events < events)
     print(io, `  not witnessed ${events - witnessed.events} events, newer than the checkpoint of the log`);
   return undefined;
-}
-
-async function readRoots(io: Io, { keys, data }: VerifyOptions): Promise<readonly PublicKey[]> {
-  if (keys !== undefined) return readJwks(keys);
-  const { env } = findDevelopmentInstance(io, data) ?? io;
-  const publicKeys = [
-    loadVariable('jwtPublicKey', env),
-    ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),
-  ];
-  return Promise.all(publicKeys.map(describePublicKey));
 }
 
 const intact = (witnessed: Witnessed | null): string =>
@@ -221,33 +206,6 @@ const intact = (witnessed: Witnessed | null): string =>
 
 const unknownOrganization = (organizationId: string) =>
   new CommandError(`the audit log has no events of organization ${organizationId}`);
-
-async function open(io: Io, data: string) {
-  const development = findDevelopmentInstance(io, data);
-  const { env } = development ?? io;
-  const signingKeys = {
-    privateKey: loadVariable('jwtPrivateKey', env),
-    publicKey: loadVariable('jwtPublicKey', env),
-  };
-  if (!keysMatch(signingKeys))
-    throw new CommandError('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
-  const postgres = await development?.openDatabase();
-  try {
-    const audit = await openAudit({
-      database: loadDirectDatabase(postgres ? { ...env, DATABASE_URL: postgres.url } : env),
-      signingKeys,
-      previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
-      issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
-      witnesses: loadVariable('auditWitnesses', env),
-      // Findings are printed on standard output; the log would repeat them.
-      log: createLog({ level: 'silent' }),
-    });
-    return { ...audit, close: () => audit.close().finally(() => postgres?.stop()) };
-  } catch (error) {
-    await postgres?.stop();
-    throw error;
-  }
-}
 
 /** The file has an entry of GET /audit/checkpoints; of a checkpoint that is signed itself, the signed text is enough. */
 function readCheckpoint(file: string): ExternalCheckpoint {
@@ -268,26 +226,6 @@ function readCheckpoint(file: string): ExternalCheckpoint {
     `${file} is not a checkpoint: it must hold one entry of GET /api/v1/audit/checkpoints, or the signed text of an earlier version`,
   );
 }
-
-function organizationIn({ organization }: { organization?: string }): string | undefined {
-  if (organization !== undefined && !isUuid(organization))
-    throw new CommandError(`${organization} is not an organization id; give a UUID`);
-  return organization?.toLowerCase();
-}
-
-/** Valid as far as it goes, but nothing proves that it is complete. */
-const isNotProven = (code: Finding['code']) => code === 'EXPORT_WITHOUT_STATEMENT';
-
-const describe = ({ code, organizationId, sequence, eventId, problem }: Finding): string =>
-  [
-    `${isNotProven(code) ? 'NOT PROVEN' : 'NOT INTACT'}: ${quoted(problem)}`,
-    `  code          ${code}`,
-    ...(organizationId === undefined ? [] : [`  organization  ${quoted(organizationId)}`]),
-    ...(sequence === undefined ? [] : [`  sequence      ${sequence}`]),
-    ...(eventId === undefined ? [] : [`  event         ${quoted(eventId)}`]),
-  ].join('\n');
-
-const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
 
 /** One line per 50,000 events. */
 function progress(io: Io, word: string): (events: number) => void {

@@ -4,6 +4,7 @@
  */
 
 import { createStatementReader } from '../adapters/keys/keys.ts';
+import { zstd } from '../adapters/zstd.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit, readTreeHeads } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent, revokeChainsWithPerson } from '../features/delegation/feature.ts';
@@ -19,7 +20,7 @@ import { createTokenStatuses } from '../features/tokens/feature.ts';
 import { createUsage, shardFrom, type UsageDeps } from '../features/usage/feature.ts';
 import { createDeliveries } from '../features/webhooks/feature.ts';
 import { findPolicyPower } from '../features/workload-identity/feature.ts';
-import { rest, restUntil } from '../kernel/concurrency/pace.ts';
+import { createPace, rest, restUntil } from '../kernel/concurrency/pace.ts';
 import { createVault } from '../kernel/data/vault.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
 import { createInvalidatingCache } from '../kernel/invalidating-cache.ts';
@@ -61,6 +62,12 @@ export async function createEvents(base: Foundations, later: CircularDeps) {
     readStatement: createStatementReader(),
     logEvidence: instanceLog.evidence,
     continuation: instanceLog.continuation,
+    archive: base.archiveStorage && {
+      storage: base.archiveStorage,
+      compression: zstd,
+      hasWitnesses: config.auditWitnesses !== undefined,
+      pace: createPace({ requests: base.requests, pause: rest, elapsed: () => performance.now() }),
+    },
   });
   const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });

@@ -8,6 +8,7 @@ import { createExternalTokens } from '../adapters/keys/external-tokens.ts';
 import { createKeySets } from '../adapters/keys/key-sets.ts';
 import { createSigner } from '../adapters/keys/keys.ts';
 import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
+import { openObjectStorage } from '../adapters/object-storage/open.ts';
 import { createPostgres } from '../adapters/postgres/postgres.ts';
 import { requireSameDatabase, tryPreparedStatements } from '../adapters/postgres/start-checks.ts';
 import { dropGlobalEmailIndex } from '../features/agents/feature.ts';
@@ -94,6 +95,7 @@ export async function openFoundations(options: {
   metrics.gaugeFromQuery('service_clock_skew_seconds', () => measureClockSkew({ db, clock }));
   const provider = openProvider(config, clock);
   const mailer = await openMailer(config);
+  const archiveStorage = config.auditArchive && (await openObjectStorage(config.auditArchive));
   return {
     ...options,
     metrics,
@@ -161,7 +163,10 @@ export async function openFoundations(options: {
     /** For people who sign in to the console. */
     provider,
     mailer,
+    /** Undefined when no audit archive is configured. */
+    archiveStorage,
     async close() {
+      await archiveStorage?.close();
       await provider?.close();
       mailer?.close();
       await db.close();

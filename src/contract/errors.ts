@@ -138,6 +138,11 @@ const addedErrors = {
     status: 422,
     message: 'This Idempotency-Key was used with another request; use a new key.',
   },
+  ARCHIVE_NOT_FOUND: {
+    status: 404,
+    message:
+      'There is no archived file of this day: the organization had no events then, or the day is not archived (yet). `GET /audit/archives` lists the days.',
+  },
   LOG_NOT_FOUND: {
     status: 404,
     message: 'This instance keeps no instance log: its operator has set no AUDIT_LOG_KEY.',

@@ -42,6 +42,14 @@ export const limits = {
   auditChainPage: 1_000,
   /** Exports over the API; those that run at once are counted in each process. */
   auditExports: { perMinute: 6, perOrganization: 1, perProcess: 4, retryAfterSeconds: 10 },
+  /** Downloads of archived days; those that run at once are counted in each process. */
+  auditArchiveDownloads: { perMinute: 60, perOrganization: 2, perProcess: 8, retryAfterSeconds: 10 },
+  auditArchive: {
+    /** How long after its end a day waits for a checkpoint of the instance log with a quorum of its witnesses. */
+    quorumHours: 24,
+    /** How long object storage may take for one step, e.g. a part of a file. */
+    stallSeconds: 60,
+  },
   /** Refusals of unauthenticated requests recorded per organization and minute; the others are counted. */
   refusalsPerMinute: 60,
   /** Webhook events of each kind of refusal, per organization and minute. */
@@ -96,6 +104,8 @@ export const limits = {
   connectionsPerOrganization: 20,
   approversPerResource: 50,
   redirectUrisPerAgent: 20,
+  displayNameLength: 64,
+  labels: { perAgent: 20, maxValueLength: 63 },
   consent: { minSeconds: 60, defaultSeconds: 2_592_000, maxSeconds: 7_776_000 },
   approval: {
     /** Until the request lapses. */

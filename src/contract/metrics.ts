@@ -241,6 +241,17 @@ export const metrics = {
     labels: ['stream'],
     acrossProcesses: 'max',
   },
+  service_audit_archive_failures_total: {
+    type: 'counter',
+    help: 'Days of the audit log that were not archived in an attempt, archived files that could not be read, and rounds of retention that dropped nothing for this. By cause: `storage` (it does not work), `content` (a file is not what belongs there), `log` (the log of the day is not intact) or `retention`.',
+    labels: ['cause'],
+  },
+  service_audit_archive_oldest_pending_seconds: {
+    type: 'gauge',
+    help: 'How long ago the oldest day ended that should be archived and is not; 0 when there is none. Absent without `AUDIT_ARCHIVE_URL`.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
   service_event_streams_open: {
     type: 'gauge',
     help: 'Open event streams (`GET /events`, and those of people in the console).',

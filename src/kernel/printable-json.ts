@@ -2,9 +2,18 @@
  * JSON in which characters that control a terminal, change the order of the display or show nothing are escapes. They appear in strings
  * only, where JSON has escapes for them, so a reader gets the same value.
  */
-export const printableJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(/[^\n\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
-    [...Array(character.length).keys()]
-      .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+export function printableJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, undefined, indent);
+  return isPlain(text) ? text : text.replace(hidden, escaped);
+}
+
+/** Most texts are ASCII, and the properties of Unicode are slow to look up. JSON has escapes for all controls of ASCII but one. */
+const isPlain = (text: string): boolean =>
+  Buffer.byteLength(text) === text.length && !text.includes('\u007f');
+
+const hidden = /[^\n\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+const escaped = (character: string): string =>
+  [...Array(character.length).keys()]
+    .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+    .join('');

@@ -1373,6 +1373,14 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: `${api}/audit/export` }),
     answers: ofAgents('200', '200'),
   },
+  listAuditArchives: {
+    request: () => ({ method: 'GET', url: `${api}/audit/archives` }),
+    answers: ofAgents('200', '200'),
+  },
+  getAuditArchive: {
+    request: () => ({ method: 'GET', url: `${api}/audit/archives/2030-01-31` }),
+    answers: ofAgents('404 ARCHIVE_NOT_FOUND', '404 ARCHIVE_NOT_FOUND'),
+  },
   streamEvents: {
     request: () => ({ method: 'GET', url: `${api}/events`, stream: true }),
     answers: ofAgents('200', '200'),

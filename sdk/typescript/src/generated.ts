@@ -6,7 +6,7 @@ export type AccessTokenResponse = { access_token: string; token_type: "Bearer" |
 
 export type AddedSignalSubject = { stream_id: string; subject: { format: string } & Record<string, unknown>; verified?: boolean | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -16,9 +16,9 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; displayName?: string | null | undefined; labels?: Record<string, string> | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
-export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
+export type AgentPage = { data: ListedAgent[]; total: number; page: number; limit: number };
 
 export type AgentUsage = { agentId: string; totals: { api_calls?: number | undefined; tokens_issued?: number | undefined; token_exchanges?: number | undefined; delegations_created?: number | undefined; webhook_deliveries?: number | undefined; introspections?: number | undefined } };
 
@@ -35,6 +35,10 @@ export type ApprovalPolicyChange = { maxAccessSeconds?: number | undefined; self
 export type ApprovalsByAgent = { tenantId: string; days: number; data: { agentId: string; pending: number; approved: number; denied: number; expired: number; canceled: number }[]; total: number; page: number; limit: number };
 
 export type AuditAnchor = { number: number; time: string; signed: string };
+
+export type AuditArchive = { date: string; events: number; bytes: number; sha256: string; chainHead: string; createdAt: string };
+
+export type AuditArchivePage = { data: AuditArchive[]; total: number; page: number; limit: number };
 
 export type AuditChain = { organizationId: string; size: number; startsAfter: number; anchor: AuditAnchor | null; inconsistentLinks: boolean; links: AuditLink[]; checkpoints: AuditChainCheckpoint[] };
 
@@ -60,7 +64,7 @@ export type AuditPage = { data: AuditEvent[]; total: number; page: number; limit
 
 export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null; witnessed: Witnessed | null };
 
-export type AuditWitness = { name: string; checkpointSize: number | null; time: string | null; failing: string | null };
+export type AuditWitness = { name: string; verifierKey: string; checkpointSize: number | null; time: string | null; failing: string | null };
 
 export type AuditWitnesses = { quorum: number | null; witnessed: Witnessed | null; witnesses: AuditWitness[]; logKey: string | null };
 
@@ -150,6 +154,8 @@ export type IntrospectionRequest = { token: string; token_type_hint?: string | u
 
 export type KeySet = { keys: PublicJwk[] };
 
+export type ListedAgent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string; lastTokenDate?: string | null | undefined; secretExpiresAt?: string | null | undefined };
+
 export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string; agentCount: number };
 
 export type Listing = { listingId: string; agentId: string; organizationId: string; organizationName: string; organizationSlug: string; title: string; summary: string; description: string; categories: string[]; tags: string[]; capabilities: string[]; agentType: string; version: string; endpoints: { protocol: string; url: string }[]; documentationUrl: string | null; pricing: { model: string; url: string | null }; visibility: "public" | "organization"; verified: boolean; did: string; cardUrl: string; status: "draft" | "published" | "suspended" | "withdrawn"; publishedAt: string | null; createdAt: string; updatedAt: string };
@@ -164,7 +170,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; displayName?: string | null | undefined; labels?: Record<string, string> | undefined; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
 export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
 
@@ -410,6 +416,7 @@ export interface Operations {
   getApproval: { params: { approvalId: string }; query: {  }; body: undefined; response: Approval };
   getApprovalAnalytics: { params: {  }; query: { days?: number | undefined; page?: number | undefined; limit?: number | undefined }; body: undefined; response: ApprovalsByAgent };
   getApprovalPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ApprovalPolicy };
+  getAuditArchive: { params: { date: string }; query: { organizationId?: string | undefined }; body: undefined; response: globalThis.Response };
   getAuditChain: { params: {  }; query: { after?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditChain };
   getAuditEvent: { params: { eventId: string }; query: {  }; body: undefined; response: AuditEvent };
   getClientPolicy: { params: { orgId: string }; query: {  }; body: undefined; response: ClientPolicy };
@@ -444,8 +451,9 @@ export interface Operations {
   issueToken: { params: {  }; query: {  }; body: TokenRequest; response: AccessTokenResponse };
   jwks: { params: {  }; query: {  }; body: undefined; response: { keys: Record<string, unknown>[] } };
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
-  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
+  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; label?: string[] | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined; sort?: "createdAt" | "name" | "email" | undefined; order?: "asc" | "desc" | undefined; include?: "activity" | undefined }; body: undefined; response: AgentPage };
   listApprovals: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "pending" | "approved" | "denied" | "expired" | "canceled" | undefined; agentId?: string | undefined }; body: undefined; response: ApprovalPage };
+  listAuditArchives: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; from?: string | undefined; to?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditArchivePage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
   listAuditEvents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; actorId?: string | undefined; action?: string | undefined; outcome?: "success" | "failure" | undefined; reason?: string | undefined; fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditPage };
   listAuditKeys: { params: {  }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: AuditKeyPage };
@@ -587,6 +595,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   getApproval: { method: 'GET', path: '/api/v1/approvals/{approvalId}', scopes: [] },
   getApprovalAnalytics: { method: 'GET', path: '/api/v1/analytics/approvals', scopes: [] },
   getApprovalPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/approval-policy', scopes: [] },
+  getAuditArchive: { method: 'GET', path: '/api/v1/audit/archives/{date}', scopes: ["audit:read"], stream: true },
   getAuditChain: { method: 'GET', path: '/api/v1/audit/chain', scopes: ["audit:read"] },
   getAuditEvent: { method: 'GET', path: '/api/v1/audit/{eventId}', scopes: ["audit:read"] },
   getClientPolicy: { method: 'GET', path: '/api/v1/organizations/{orgId}/client-policy', scopes: [] },
@@ -623,6 +632,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listAgentGrants: { method: 'GET', path: '/api/v1/agents/{agentId}/grants', scopes: ["agents:read"] },
   listAgents: { method: 'GET', path: '/api/v1/agents', scopes: ["agents:read"] },
   listApprovals: { method: 'GET', path: '/api/v1/approvals', scopes: ["audit:read"] },
+  listAuditArchives: { method: 'GET', path: '/api/v1/audit/archives', scopes: ["audit:read"] },
   listAuditCheckpoints: { method: 'GET', path: '/api/v1/audit/checkpoints', scopes: ["audit:read"] },
   listAuditEvents: { method: 'GET', path: '/api/v1/audit', scopes: ["audit:read"] },
   listAuditKeys: { method: 'GET', path: '/api/v1/audit/keys', scopes: ["audit:read"] },

@@ -7,6 +7,7 @@ import {
 } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 import { print, printError, printJsonLine, quoted } from '../terminal.ts';
+import { archiveCheck } from './archive.ts';
 import { baseUrlCheck } from './base-url.ts';
 import { type Check, type DoctorOptions, type Finding, problem, runChecks, type Status } from './check.ts';
 import { configurationCheck, keysCheck, policiesCheck } from './configuration.ts';
@@ -23,6 +24,7 @@ const checks: readonly Check[] = [
   redisCheck,
   kafkaCheck,
   natsCheck,
+  archiveCheck,
   stripeCheck,
   providerCheck,
   tracingCheck,

@@ -19,7 +19,7 @@ export const registerDoctor = (program: Command, io: Io): Command =>
     .addHelpText(
       'after',
       `
-Checks the variables, keys and policies; PostgreSQL (version, rights, migrations, clock, durability, connections) and whether the keys fit its data; Redis, Kafka, NATS, Stripe and the sign-in provider, where configured; the server at BASE_URL (reachable, issuer, published keys, clock, https, proxy headers); Node, open files and disk.
+Checks the variables, keys and policies; PostgreSQL (version, rights, migrations, clock, durability, connections) and whether the keys fit its data; Redis, Kafka, NATS, the audit archive, Stripe and the sign-in provider, where configured; the server at BASE_URL (reachable, issuer, published keys, clock, https, proxy headers); Node, open files and disk.
 
 Each finding is ok, warning, problem or skipped, with what to do. No secret is printed. Exit code 1 when there is a problem, else 0.`,
     )

@@ -161,4 +161,68 @@ export function registerServerCommands(program: Command, io: Io): void {
     .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
     .option(...developmentData)
     .action(async (options) => (await import('../audit.ts')).exportAudit(io, options));
+
+  registerArchive(audit, io);
+}
+
+/** Where the archive is; the variables of the server otherwise. */
+const withPlace = (command: Command): Command =>
+  command
+    .option('--url <url>', 's3://bucket/prefix or file:///folder (default: AUDIT_ARCHIVE_URL)')
+    .option('--endpoint <url>', 'S3 server that is not that of AWS (default: AUDIT_ARCHIVE_ENDPOINT)')
+    .option('--region <name>', 'region of the bucket (default: AUDIT_ARCHIVE_REGION)');
+
+const withDays = (command: Command): Command =>
+  withPlace(command)
+    .option('--organization <id>', 'UUID of the only organization (default: all)')
+    .option('--from <day>', 'first day, e.g. 2030-01-31')
+    .option('--to <day>', 'last day');
+
+function registerArchive(audit: Command, io: Io): void {
+  const archive = audit
+    .command('archive')
+    .description(
+      'read and verify the archive of the audit log, without the server and its database; or write it',
+    );
+
+  withDays(archive.command('list'))
+    .description('list the archived days, as their manifests describe them')
+    .option('--json', 'print one manifest a line')
+    .action(async (options) => (await import('../audit/archive.ts')).listArchive(io, options));
+
+  withPlace(archive.command('get'))
+    .description('download the file of one day, and compare it with its manifest')
+    .argument('<day>', 'day, e.g. 2030-01-31')
+    .requiredOption('--organization <id>', 'UUID of the organization')
+    .option(
+      '--output <file>',
+      'file to write, or - for standard output (default: audit-<organization>-<day>.jsonl.zst)',
+    )
+    .action(async (day, options) => (await import('../audit/archive.ts')).getArchive(io, day, options));
+
+  withDays(archive.command('verify'))
+    .description(
+      'verify each archived file, that it is the one of its manifest, and that each day continues the chain of the day before; exit code 1 when something is not intact',
+    )
+    .option(
+      '--keys <file>',
+      'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY)',
+    )
+    .option(
+      '--log-key <key>',
+      'verifier key of the instance log, from GET /log/key, or a file with it; the log must have what is verified',
+    )
+    .option(
+      '--witness <key>',
+      'verifier key of a witness that must have cosigned the log, or a file with such keys or in the form of AUDIT_WITNESSES; repeatable',
+      collect,
+    )
+    .option('--quorum <number>', 'how many of the witnesses are enough (default: all)')
+    .action(async (options) => (await import('../audit/archive.ts')).verifyArchiveFiles(io, options));
+
+  withPlace(archive.command('run'))
+    .description(
+      'archive the days that are over and are not archived; a server does the same every minute. Needs the database and the keys of the servers',
+    )
+    .action(async (options) => (await import('../audit/archive-run.ts')).runArchive(io, options));
 }

@@ -1,7 +1,7 @@
 /**
  * Audit: the log of domain events. One row per event, written in the transaction of the change itself.
  * log/ appends and reads events and drops old days; chain/ links events into hash chains with signed heads; verify/ checks
- * the chains; proof/ gives clients what they need to check them alone; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: segments, tree
+ * the chains; proof/ gives clients what they need to check them alone; export/ writes them to a file, and archive/ writes the files of days that are over to object storage. It owns `audit_events` with its day partitions, and the evidence: segments, tree
  * heads, keys, anchors. The other features report events through the ledger.
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
@@ -15,6 +15,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import type { Continuation, LogEvidence } from '../instance-log/feature.ts';
+import { type Archive, type ArchiveOptions, createArchive } from './archive/archive.ts';
 import { createBacklog, type LinkingState } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { takeSnapshot } from './chain/evidence-store.ts';
@@ -27,7 +28,7 @@ import type { TreeHeadRow } from './chain/statements.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
 import { createUnlinkedEvents } from './chain/unlinked-events.ts';
-import { dayLines, type ExportDay, type ExportOptions, exportLog } from './export/export.ts';
+import { dayParts, type ExportDay, type ExportOptions, type ExportPart, exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
 import type { Finding } from './findings.ts';
 import { createIntegrityStatus, type IntegrityStatus } from './integrity-status.ts';
@@ -61,6 +62,8 @@ interface AuditDeps extends Pick<SharedDeps, 'db' | 'clock' | 'log' | 'metrics'>
   readonly logEvidence?: LogEvidence | undefined;
   /** Whether the witnesses of the instance log know more than this database. Without witnesses, nothing is asked. */
   readonly continuation?: Continuation | undefined;
+  /** Days that are over are archived there, and dropped only then. */
+  readonly archive?: ArchiveOptions | undefined;
 }
 
 export interface Audit {
@@ -94,6 +97,8 @@ export interface Audit {
   checkExternalCheckpoint(external: ExternalCheckpoint): Promise<Finding | undefined>;
   /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
+  /** The rounds of the archive; undefined when none is configured. */
+  readonly archiving: Archive['rounds'];
   /** The export of one organization's day that is over. All its events must be linked: see `linkAll`. */
   exportDay(day: ExportDay): AsyncGenerator<ExportLine>;
   readonly feed: AuditFeed;
@@ -142,7 +147,12 @@ export function createAudit(deps: AuditDeps): Audit {
     logContinuation,
     drain,
   });
-  const retain = createRetention({ ...deps, keyring, chainHeads, integrity, partitions });
+  const archive = createArchive({ ...deps, keyring, chainHeads, drain }, deps.archive);
+  const { droppableThrough } = archive;
+  const retain = createRetention({
+    ...{ ...deps, keyring, chainHeads, integrity, partitions },
+    ...(droppableThrough && { droppableThrough }),
+  });
   const watch = createWatch({
     ...deps,
     keyring,
@@ -178,7 +188,7 @@ export function createAudit(deps: AuditDeps): Audit {
 
   return {
     routes: auditRoutes({
-      reader: createAuditReader(deps),
+      reader: createAuditReader({ db, clock, hasArchive: deps.archive !== undefined }),
       verification: createVerificationService({
         db,
         verifier,
@@ -188,6 +198,7 @@ export function createAudit(deps: AuditDeps): Audit {
       }),
       proof: createProofService({ db, drain }),
       exports: createExportService({ db, clock, signer, logEvidence, drain }),
+      archives: archive.service,
     }),
     listener: {
       types: 'all',
@@ -203,6 +214,7 @@ export function createAudit(deps: AuditDeps): Audit {
       createPartitionLoop(partitions),
       createSequencerLoop(sequencer, backlog),
       createBacklogLoop(checkBacklog),
+      ...archive.loops,
       createRetentionLoop(retain),
       createWatchLoop(watch),
     ],
@@ -227,7 +239,8 @@ export function createAudit(deps: AuditDeps): Audit {
       await drain();
       return exportLog({ db, clock, signer, logEvidence }, options);
     },
-    exportDay: (day) => dayLines({ db, clock, signer, logEvidence }, day),
+    archiving: archive.rounds,
+    exportDay: (day) => linesOf(dayParts({ db, clock, signer, logEvidence }, day)),
     feed: createFeed({ db, clock, sequencer }),
     watch,
     retain,
@@ -235,4 +248,8 @@ export function createAudit(deps: AuditDeps): Audit {
       await drain();
     },
   };
+}
+
+async function* linesOf(parts: AsyncIterable<ExportPart>): AsyncGenerator<ExportLine> {
+  for await (const { texts } of parts) for (const text of texts) yield JSON.parse(text);
 }

@@ -20,6 +20,12 @@ interface WitnessConflict {
   readonly size: number;
 }
 
+interface Differing {
+  readonly field: string;
+  readonly found: string | number;
+  readonly stated: string | number;
+}
+
 const sentences = {
   ...chainSentences,
 
@@ -63,6 +69,22 @@ const sentences = {
     `the witness ${witness} knows ${knownSize} entries of the instance log, and the database has ${size}: ${restoredOrSecond}`,
   WITNESS_KNOWS_OTHER_LOG: ({ witness, knownSize }: WitnessConflict) =>
     `the witness ${witness} knows other ${knownSize} entries of the instance log than the database has: ${restoredOrSecond}`,
+
+  // The archive
+  ARCHIVE_FILE_MISSING: () => 'the manifest of the day is there, and its file is not',
+  ARCHIVE_FILE_DIFFERS: ({ field, found, stated }: Differing) =>
+    `the file is not the one of its manifest: ${field} is ${found}, and the manifest says ${stated}`,
+  ARCHIVE_FILE_DAMAGED: ({ reason }: { reason: string }) => `the file cannot be read: ${reason}`,
+  ARCHIVE_FILE_OF_ANOTHER: ({ day, organizationId }: { day: string; organizationId: string }) =>
+    `the file has the day ${day} of organization ${organizationId}`,
+  ARCHIVE_MANIFEST_MISSING: () =>
+    'the file has no manifest: archiving was stopped before it was finished, which `countersign audit archive run` does, or the manifest was removed',
+  ARCHIVE_MANIFEST_INVALID: ({ reason }: { reason: string }) => `the manifest is not valid: ${reason}`,
+  ARCHIVE_MANIFEST_NOT_SIGNED: () => 'the manifest has no valid signature by a trusted key',
+  ARCHIVE_DAYS_MISSING: ({ after, links }: { after: string; links: number }) =>
+    `one or more days are missing: ${links} links between the day ${after} and this one`,
+  ARCHIVE_DAY_NOT_FOLLOWING: ({ after }: { after: string }) =>
+    `the day does not follow from the day ${after} before it`,
 
   // Signing keys
   KEYS_EMPTIED: ({ tables }: { tables: readonly string[] }) =>

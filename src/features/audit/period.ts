@@ -36,14 +36,18 @@ const oldestRetained = (now: number): number => now - retentionMs;
 export const withinRetention = (time: number, now: number): boolean =>
   time >= oldestRetained(now) && time <= latest;
 
-export function periodOf(query: PeriodQuery, now: number): Period {
+export function periodOf(
+  query: PeriodQuery,
+  now: number,
+  { hasArchive }: { readonly hasArchive: boolean },
+): Period {
   const { first, last } = parseQuery(query);
   const oldest = oldestRetained(now);
   for (const [field, time] of [
     ['fromDate', first && (first.isDay ? first.end : first.start)],
     ['toDate', last?.end],
   ] as const) {
-    if (time !== undefined && time < oldest - graceMs) throw retentionExceeded(field, oldest);
+    if (time !== undefined && time < oldest - graceMs) throw retentionExceeded(field, oldest, hasArchive);
   }
   return {
     from: Math.max(first?.start ?? oldest, oldest),
@@ -77,9 +81,18 @@ function parseQuery({ fromDate, toDate }: PeriodQuery) {
   return { first, last };
 }
 
-const retentionExceeded = (field: string, oldest: number) =>
+const retentionExceeded = (field: string, oldest: number, hasArchive: boolean) =>
   new ApiError('RETENTION_WINDOW_EXCEEDED', {
-    details: { field, oldest: new Date(oldest).toISOString(), retentionDays: limits.auditRetentionDays },
+    ...(hasArchive && {
+      message:
+        'Audit events older than 90 days are not kept here; the archive has them, a file for each day.',
+    }),
+    details: {
+      field,
+      oldest: new Date(oldest).toISOString(),
+      retentionDays: limits.auditRetentionDays,
+      ...(hasArchive && { archive: '/api/v1/audit/archives' }),
+    },
   });
 
 /** A `+` that the client did not percent-encode arrives as a space. */

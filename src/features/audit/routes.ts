@@ -1,9 +1,15 @@
 import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { ArchiveService } from './archive/service.ts';
 import type { ExportService } from './export/service.ts';
 import type { AuditReader } from './log/read.ts';
 import type { ProofService } from './proof/service.ts';
 import {
+  ArchiveFileQuery,
+  ArchiveParams,
+  ArchivesQuery,
+  AuditArchiveFile,
+  AuditArchivePage,
   AuditChain,
   AuditCheckpointPage,
   AuditEvent,
@@ -26,9 +32,16 @@ interface AuditServices {
   readonly verification: VerificationService;
   readonly proof: ProofService;
   readonly exports: ExportService;
+  readonly archives: ArchiveService;
 }
 
-export const auditRoutes = ({ reader, verification, proof, exports }: AuditServices): RouteEntry[] => [
+export const auditRoutes = ({
+  reader,
+  verification,
+  proof,
+  exports,
+  archives,
+}: AuditServices): RouteEntry[] => [
   route({
     id: 'listAuditEvents',
     summary: "List the organization's audit events of the last 90 days, most recent first",
@@ -124,6 +137,48 @@ export const auditRoutes = ({ reader, verification, proof, exports }: AuditServi
       header('content-disposition', `attachment; filename="${name}"`);
       header('cache-control', 'no-store');
       return text;
+    },
+  }),
+  route({
+    id: 'listAuditArchives',
+    summary: "List the archived days of the organization's audit log, newest first",
+    description:
+      'A day is archived when it is over, also long before `GET /audit` forgets it. Without an archive on this instance the list is empty.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/archives',
+    access: scope('audit:read'),
+    limit: 'caller',
+    schema: { query: ArchivesQuery, response: { 200: AuditArchivePage } },
+    errors: ['ORG_NOT_FOUND'],
+    handler: ({ caller, query }) => archives.list(caller, query),
+  }),
+  route({
+    id: 'getAuditArchive',
+    summary: "Download an archived day of the organization's audit log, as a compressed file",
+    description:
+      'The file has the SHA-256 of the list, and `countersign audit verify` reads it: it proves itself with the public keys of this instance alone. The connection breaks off when the stored file is not the one that was archived.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/archives/:date',
+    access: scope('audit:read'),
+    limit: { perMinute: limits.auditArchiveDownloads.perMinute, per: 'organization' },
+    produces: 'application/zstd',
+    longLived: true,
+    schema: { params: ArchiveParams, query: ArchiveFileQuery, response: { 200: AuditArchiveFile } },
+    errors: ['ARCHIVE_NOT_FOUND', 'ORG_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    async handler({ caller, params, query, header, endSignal, recheckAccess }) {
+      const { name, bytes, content } = await archives.open({
+        caller,
+        organizationId: query.organizationId,
+        date: params.date,
+        ended: endSignal(),
+        recheckAccess,
+      });
+      header('content-disposition', `attachment; filename="${name}"`);
+      header('content-length', String(bytes));
+      header('cache-control', 'no-store');
+      return content;
     },
   }),
   route({

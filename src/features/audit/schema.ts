@@ -297,3 +297,40 @@ export const AuditExport = Type.String({
     'one JSON object per line: the version, the keys, then each chain with its links and checkpoints; the last line is signed',
   examples: ['{"kind":"export","version":1}\n'],
 });
+
+/** Years that PostgreSQL and JavaScript spell alike. */
+const Day = (meaning: string) =>
+  Type.String({
+    format: 'date',
+    pattern: '^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$',
+    description: `a day of UTC, such as 2030-01-31; ${meaning}`,
+    examples: ['2030-01-31'],
+  });
+
+export const AuditArchive = Type.Object(
+  {
+    date: Day('that of the checkpoints in the file (`linkedOn`)'),
+    events: Type.Integer({ description: 'how many events the file has', examples: [1_280] }),
+    bytes: Type.Integer({ description: 'the size of the compressed file', examples: [182_044] }),
+    sha256: Hash('the SHA-256 of the compressed file'),
+    chainHead: Hash('the hash of the last link of the day; the file of the next day goes on from it'),
+    createdAt: Timestamp,
+  },
+  { title: 'AuditArchive' },
+);
+export type AuditArchive = Static<typeof AuditArchive>;
+export const AuditArchivePage = PageOf(AuditArchive, 'AuditArchivePage');
+
+export const ArchivesQuery = Type.Object({
+  ...pageQuery(pageSizes.audit),
+  from: Type.Optional(Day('the first day')),
+  to: Type.Optional(Day('the last day')),
+  ...organizationFilter('its own'),
+});
+export type ArchivesQuery = Static<typeof ArchivesQuery>;
+
+export const ArchiveParams = Type.Object({ date: Day('as the list has it') });
+export const ArchiveFileQuery = Type.Object(organizationFilter('its own'));
+
+/** The export of that day, compressed with Zstandard: `countersign audit verify` reads it as it is. */
+export const AuditArchiveFile = Type.Unsafe<unknown>({ type: 'string', format: 'binary' });

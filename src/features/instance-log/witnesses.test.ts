@@ -64,7 +64,13 @@ describe('witnesses', async () => {
     // They were asked once, before the log began.
     assert.deepEqual(
       witnesses,
-      [one, two].map(({ name }) => ({ name, checkpointSize: null, time: null, failing: null })),
+      [one, two].map(({ name, line }) => ({
+        name,
+        verifierKey: line.split(' ')[0],
+        checkpointSize: null,
+        time: null,
+        failing: null,
+      })),
     );
   });
 

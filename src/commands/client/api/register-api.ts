@@ -111,7 +111,7 @@ function optionsOf(field: Field, named: Kind | undefined): Option[] {
   const option = new Option(`--${flag} <${placeholders[kind]}>`, description);
   // Not `.choices()`: a wrong value is reported in the words of the schema.
   if (field.choices.length > 0) option.argChoices = [...field.choices];
-  if (kind === 'list')
+  if (kind === 'list' || kind === 'map')
     option.argParser((text, before: string[] | undefined) => [
       ...(Array.isArray(before) ? before : []),
       text,
@@ -119,7 +119,14 @@ function optionsOf(field: Field, named: Kind | undefined): Option[] {
   return isNullable ? [option, new Option(`--no-${flag}`, 'set it to nothing')] : [option];
 }
 
-const placeholders = { text: 'text', integer: 'number', list: 'list', json: 'json', secret: 'file' } as const;
+const placeholders = {
+  text: 'text',
+  integer: 'number',
+  list: 'list',
+  map: 'key:value',
+  json: 'json',
+  secret: 'file',
+} as const;
 
 const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
 /**
- * The rows that verification and export read, in one snapshot: nothing is appended, linked or dropped while they read.
+ * The rows that verification and export read, most of them in one snapshot: nothing is appended, linked or dropped while they read.
  */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
@@ -35,7 +35,7 @@ export const separator = '\u001e';
  * into a few long texts. Where a row stores its canonical text, SQL builds it from the columns again and compares it.
  */
 export const readEventBundle = (
-  tx: Tx,
+  tx: Queryable,
   organizationId: string,
   after: EventCursor,
   limit: number,

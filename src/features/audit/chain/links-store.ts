@@ -17,6 +17,8 @@ export interface SequencerProgress {
    * any id may lack a link, and transactions of the dumped server may have the same ids as those of this one, or later ones.
    */
   readonly restored: boolean;
+  /** The first moment (ISO 8601) after the days that were closed for the archive: no link is made before. */
+  readonly openSince: string;
 }
 
 /** For the row of audit_progress in the snapshot `now`. */
@@ -35,7 +37,8 @@ export async function readProgress(tx: Tx): Promise<SequencerProgress> {
       prepared(sql`
         select settled_before::text as "settledBefore", reached::text, now::text as snapshot,
                pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next,
-               ${isRestored} as restored
+               ${isRestored} as restored,
+               coalesce((select (closed_through + 1)::text || 'T00:00:00.000Z' from audit_archive_state), '') as "openSince"
         from audit_progress, pg_current_snapshot() as now`),
     );
   const progress = await read();

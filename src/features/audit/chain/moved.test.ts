@@ -119,7 +119,7 @@ describe('the migration', () => {
   it('the export has both forms of checkpoints, and verifies', async () => {
     await recordEvents({ app: t.app, clock: createTestClock() }, second, 3);
     const lines: string[] = [];
-    await t.app.audit.export({ write: async (line) => void lines.push(JSON.stringify(line)) });
+    await t.app.audit.export({ write: async ({ texts }) => void lines.push(...texts) });
     const key = createPublicKey(environment(t.url).JWT_PUBLIC_KEY);
     const roots = [await describePublicKey(key)];
     const { finding, events } = await verifyExport(

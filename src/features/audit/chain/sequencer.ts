@@ -5,7 +5,7 @@
  * as it is, and verification reports it. It links nothing while the witnesses of the instance log know more than this database.
  */
 import type { EventType } from '../../../contract/events.ts';
-import type { Clock } from '../../../kernel/clock.ts';
+import { type Clock, isoTime } from '../../../kernel/clock.ts';
 import { createYield } from '../../../kernel/concurrency/yield.ts';
 import { type Db, isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
@@ -171,7 +171,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     if (genuine.length < found.length)
       reportForged(found.find((event) => !genuine.includes(event)) as UnlinkedEvent);
     // Without progress: the events are linked when the tree head is restored.
-    if (!(await link(tx, genuine))) return { start, cursor: beginning, isLast: true };
+    if (!(await link(tx, genuine, now.openSince))) return { start, cursor: beginning, isLast: true };
 
     const isLast = last === undefined && found.length < batch.size;
     if (restored) {
@@ -200,7 +200,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     integrity.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
 
   /** False when the newest tree head is invalid, or not the last one: nothing may follow it. */
-  const link = async (tx: Tx, events: readonly UnlinkedEvent[]): Promise<boolean> => {
+  const link = async (tx: Tx, events: readonly UnlinkedEvent[], openSince: string): Promise<boolean> => {
     if (events.length === 0) return true;
     const { row: newest, invalid, lost } = await treeHeads.newest(tx);
     const problem = invalid ?? lost;
@@ -213,7 +213,9 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     for (const event of events)
       if (!firsts.has(event.organizationId)) firsts.set(event.organizationId, event);
     const heads = await validHeads(tx, firsts, newest);
-    const now = new Date(clock.now()).toISOString();
+    const time = isoTime(clock);
+    // Another node may have closed the day, by a clock that is ahead of ours.
+    const now = time > openSince ? time : openSince;
     const chains = new Map<string, GrowingChain>();
     for (const [organizationId, head] of heads)
       chains.set(organizationId, growingChain(organizationId, head, now));

@@ -25,7 +25,10 @@ const read = createStatementReader();
 
 const exported = async (organizationId?: string): Promise<Line[]> => {
   const lines: Line[] = [];
-  await audit.export({ organizationId, write: async (line) => void lines.push(line as Line) });
+  await audit.export({
+    organizationId,
+    write: async ({ texts }) => void lines.push(...texts.map((text) => JSON.parse(text))),
+  });
   return lines;
 };
 

@@ -5,23 +5,20 @@
  * its last checkpoint before that day.
  */
 
-import {
-  type ExportLine,
-  exportVersion,
-  type LinkLine,
-} from '../../../../sdk/typescript/src/audit/export-lines.ts';
+import { type ExportLine, exportVersion } from '../../../../sdk/typescript/src/audit/export-lines.ts';
 import {
   type ExportManifest,
   emptyManifest,
   withChain,
-  withEvent,
 } from '../../../../sdk/typescript/src/audit/manifest.ts';
-import type { Clock } from '../../../kernel/clock.ts';
+import { type Clock, isoTime } from '../../../kernel/clock.ts';
 import type { Db, Queryable } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
+import { printableJson } from '../../../kernel/printable-json.ts';
 import type { LogEvidence } from '../../instance-log/feature.ts';
-import { readLinkedEvents, takeSnapshot } from '../chain/evidence-store.ts';
-import { eventHashIn, eventIdIn, linkHash, recordAt, storedLength, timeTextIn } from '../chain/hashes.ts';
+import { createEventStream } from '../chain/event-stream.ts';
+import { takeSnapshot } from '../chain/evidence-store.ts';
+import { storedLength } from '../chain/hashes.ts';
 import { readKeys } from '../chain/keys/keys-store.ts';
 import {
   findAnchoredOrganizations,
@@ -30,19 +27,29 @@ import {
   lastCheckpointBeforeDay,
   newestAnchor,
   readSegments,
-  type SegmentRow,
 } from '../chain/segments-store.ts';
 import { type Anchor, type CheckpointRow, sign, unverifiedClaims } from '../chain/statements.ts';
 import { emptyHead, headAtAnchor, headOf } from '../chain/verify-chain.ts';
-import { type LogProof, openLog, type ProveInLog, proofLine } from './log-proofs.ts';
+import { printLinks } from './links.ts';
+import { type LogProof, openLog, type ProveInLog } from './log-proofs.ts';
 
 const segmentsPerPage = 200;
-const linksPerPage = 1_000;
+/** Between two parts other work gets its turn. */
+const linksPerPart = 250;
+
+/** Some lines of an export, printed as JSON. Verification hashes the texts that the lines contain, not the lines. */
+export interface ExportPart {
+  readonly texts: readonly string[];
+  /** How many of them are links. */
+  readonly links: number;
+  /** `start`: before the first chain. */
+  readonly place: 'start' | 'chain' | 'end';
+}
 
 export interface ExportOptions {
   /** Every organization when left out. */
   readonly organizationId?: string | undefined;
-  write(line: object): Promise<void>;
+  write(part: ExportPart): Promise<void>;
   onProgress?(events: number): void;
 }
 
@@ -62,16 +69,15 @@ export interface ExportDay {
 }
 
 /** For a file of our own: reads in one snapshot. Returns the number of links. */
-export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<number> {
-  const at = new Date(deps.clock.now()).toISOString();
+export function exportLog(deps: ExportDeps, { write, onProgress, ...scope }: ExportOptions): Promise<number> {
+  const at = isoTime(deps.clock);
   return deps.db.transaction(async (tx) => {
     await takeSnapshot(tx);
     let events = 0;
-    for await (const line of linesOf(deps, tx, at, options)) {
-      await options.write(line);
-      if (line.kind !== 'link') continue;
-      events += 1;
-      if (events % linksPerPage === 0) options.onProgress?.(events);
+    for await (const part of partsOf(deps, tx, at, scope)) {
+      await write(part);
+      events += part.links;
+      if (part.links > 0) onProgress?.(events);
     }
     return events;
   });
@@ -81,21 +87,24 @@ export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<num
  * For a client: no transaction stays open while the client reads slowly. A chain only grows, and each is read up to the end that
  * it has when its turn comes. If retention drops a part of it before the end, the export fails.
  */
-export function exportLines(
+export function exportParts(
   deps: ExportDeps,
   organizationId: string | undefined,
-): AsyncGenerator<ExportLine> {
-  return linesOf(deps, deps.db, new Date(deps.clock.now()).toISOString(), { organizationId });
+): AsyncGenerator<ExportPart, void> {
+  return partsOf(deps, deps.db, isoTime(deps.clock), { organizationId });
 }
 
 /**
  * The export of one organization's day. Link all events of the day before. It fails for a day that is not over, and for one whose events
- * retention has dropped.
+ * retention has dropped. It uses one database connection at a time.
  */
-export function dayLines(deps: ExportDeps, { organizationId, day }: ExportDay): AsyncGenerator<ExportLine> {
-  const at = new Date(deps.clock.now()).toISOString();
+export function dayParts(
+  deps: ExportDeps,
+  { organizationId, day }: ExportDay,
+): AsyncGenerator<ExportPart, void> {
+  const at = isoTime(deps.clock);
   if (at.slice(0, 10) <= day) throw new RangeError(`the day ${day} is not over`);
-  return linesOf(deps, deps.db, at, { organizationId, day });
+  return partsOf(deps, oneAtATime(deps.db), at, { organizationId, day });
 }
 
 interface Scope {
@@ -103,24 +112,29 @@ interface Scope {
   readonly day?: string | undefined;
 }
 
-async function* linesOf(
+async function* partsOf(
   { signer, logEvidence }: ExportDeps,
   tx: Queryable,
   at: string,
   { organizationId, day }: Scope,
-): AsyncGenerator<ExportLine> {
-  yield { kind: 'export', version: exportVersion };
-  for (const row of await readKeys(tx)) yield { kind: 'key', ...row };
+): AsyncGenerator<ExportPart, void> {
+  const keys = await readKeys(tx);
+  const header: ExportLine[] = [
+    { kind: 'export', version: exportVersion },
+    ...keys.map((row) => ({ kind: 'key' as const, ...row })),
+  ];
+  yield { texts: header.map((line) => printableJson(line)), links: 0, place: 'start' };
   const proveInLog = await openLog(tx, logEvidence);
   let manifest = emptyManifest;
   for (const chain of organizationId === undefined ? await allChains(tx) : [organizationId])
-    manifest = yield* linesOfChain(tx, { organizationId: chain, day, proveInLog }, manifest);
+    manifest = yield* partsOfChain(tx, { organizationId: chain, day, proveInLog }, manifest);
   const { chains, events, hash } = manifest;
   const statement = {
     ...{ at, organizationId: organizationId ?? null, chains, events, contents: hash },
     ...(day !== undefined && { day }),
   };
-  yield { kind: 'end', chains, events, signed: await sign(signer, 'export', statement) };
+  const end: ExportLine = { kind: 'end', chains, events, signed: await sign(signer, 'export', statement) };
+  yield { texts: [printableJson(end)], links: 0, place: 'end' };
 }
 
 /** Including chains of which retention left only the anchor. */
@@ -128,50 +142,83 @@ const allChains = async (tx: Queryable): Promise<string[]> =>
   [...new Set([...(await findOrganizationsWithChain(tx)), ...(await findAnchoredOrganizations(tx))])].sort();
 
 /** Returns the manifest with this chain. An organization without anchor and checkpoint has no chain. */
-async function* linesOfChain(
+async function* partsOfChain(
   tx: Queryable,
   { organizationId, day, proveInLog }: ChainScope,
-  before: ExportManifest,
-): AsyncGenerator<ExportLine, ExportManifest> {
+  manifest: ExportManifest,
+): AsyncGenerator<ExportPart, ExportManifest> {
+  const part = createPart();
   const anchor = await newestAnchor(tx, organizationId);
   const end = (await findSize(tx, organizationId)) ?? 0;
-  if (anchor) yield { kind: 'anchor', organizationId, ...anchor };
+  if (anchor) part.add({ kind: 'anchor', organizationId, ...anchor });
   const claims = anchor && unverifiedClaims('anchor', anchor.signed);
   const start = day === undefined ? undefined : await startOfDay(tx, organizationId, day, claims);
-  if (start) yield { kind: 'start', ...lineOf(start), takenOn: start.at.slice(0, 10) };
+  if (start) part.add({ kind: 'start', ...lineOf(start), takenOn: start.at.slice(0, 10) });
   let from = start ? headOf(start) : claims ? headAtAnchor(claims) : emptyHead(organizationId);
   let { head } = from;
-  let manifest = before;
+  let { events } = manifest;
   /** The newest checkpoint so far that the log has, until its proof is written. */
   let inLog: LogProof | undefined;
-  for (;;) {
-    const page = (await readSegments(tx, organizationId, from, segmentsPerPage)).filter(
-      ({ size, takenOn }) => size <= end && (day === undefined || takenOn === day),
-    );
-    for (const segment of page) {
-      const proof = proveInLog(segment);
-      if (!proof) yield* proofLine(await inLog?.());
-      inLog = proof;
-      for await (const line of linksOf(tx, segment, head)) {
-        yield line;
-        head = line.hash;
-        manifest = withEvent(manifest);
+  const stream = createEventStream(tx, organizationId);
+  try {
+    for (;;) {
+      const page = (await readSegments(tx, organizationId, from, segmentsPerPage)).filter(
+        ({ size, takenOn }) => size <= end && (day === undefined || takenOn === day),
+      );
+      for (const segment of page) {
+        const { records, ...checkpoint } = segment;
+        const proof = proveInLog(checkpoint);
+        if (!proof) part.add(await inLog?.());
+        inLog = proof;
+        const before = segment.size - Math.floor(records.length / storedLength);
+        for (let at = 0; at < records.length; at += linksPerPart * storedLength) {
+          const sequence = before + at / storedLength;
+          const place = { organizationId, linkedOn: segment.takenOn, sequence, head };
+          const stored = records.slice(at, at + linksPerPart * storedLength);
+          const links = await printLinks({ db: tx, stream }, place, stored);
+          head = links.head;
+          events += links.texts.length;
+          part.addLinks(links.texts);
+          if (part.isFull()) yield part.take();
+        }
+        part.add({ kind: 'checkpoint', ...lineOf(checkpoint) });
+        from = { ...checkpoint, hash: null };
       }
-      const { records, ...checkpoint } = segment;
-      yield { kind: 'checkpoint', ...lineOf(checkpoint) };
-      from = { ...segment, hash: null };
+      if (page.length === 0) break;
     }
-    if (page.length === 0) break;
+  } finally {
+    await stream.close();
   }
-  yield* proofLine(await inLog?.());
-  if (!anchor && from.number === 0) return before;
+  part.add(await inLog?.());
+  if (!part.isEmpty()) yield part.take();
+  if (!anchor && from.number === 0) return manifest;
   if ((await newestAnchor(tx, organizationId))?.number !== anchor?.number)
     throw new Error('retention dropped a part of the audit log while it was exported');
-  return withChain(manifest, {
-    organizationId,
-    droppedThrough: claims?.droppedThrough ?? '',
-    head: from.head,
-  });
+  const droppedThrough = claims?.droppedThrough ?? '';
+  return withChain({ ...manifest, events }, { organizationId, droppedThrough, head: from.head });
+}
+
+/** Collects lines of a chain. */
+function createPart() {
+  let texts: string[] = [];
+  let links = 0;
+  return {
+    add(line: ExportLine | undefined) {
+      if (line) texts.push(printableJson(line));
+    },
+    addLinks(more: readonly string[]) {
+      texts.push(...more);
+      links += more.length;
+    },
+    isFull: () => texts.length >= linksPerPart,
+    isEmpty: () => texts.length === 0,
+    take(): ExportPart {
+      const part = { texts, links, place: 'chain' } as const;
+      texts = [];
+      links = 0;
+      return part;
+    },
+  };
 }
 
 interface ChainScope {
@@ -198,28 +245,18 @@ async function startOfDay(
   return last && last.number > (anchor?.checkpoint.number ?? 0) ? last : undefined;
 }
 
-/** The links of a segment with their events; `head` is the hash of the link before. */
-async function* linksOf(
-  tx: Queryable,
-  { organizationId, size, takenOn, records }: SegmentRow,
-  head: string,
-): AsyncGenerator<LinkLine> {
-  const count = Math.floor(records.length / storedLength);
-  let previous = head;
-  for (let start = 0; start < count; start += linksPerPage) {
-    const links = Array.from({ length: Math.min(linksPerPage, count - start) }, (_, index) => {
-      const place = start + index;
-      const sequence = size - count + place + 1;
-      const record = recordAt(sequence, records.slice(place * storedLength, (place + 1) * storedLength));
-      previous = linkHash(previous, record);
-      const eventHash = eventHashIn(record);
-      return { sequence, eventId: eventIdIn(record), time: timeTextIn(record), eventHash, hash: previous };
-    });
-    const events = await readLinkedEvents(tx, organizationId, links);
-    for (const [index, link] of links.entries()) {
-      const event = events[index];
-      const text = event && { canonical: event.canonical, appendedIn: event.appendedIn, seal: event.seal };
-      yield { kind: 'link', organizationId, ...link, linkedOn: takenOn, event: text ?? null };
-    }
-  }
+/** Of several queries at once, the next one waits for the one before: they share one connection. */
+function oneAtATime(db: Queryable): Queryable {
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(query: () => Promise<T>): Promise<T> => {
+    const result = last.then(query);
+    last = result.catch(() => {});
+    return result;
+  };
+  return {
+    many: (name, query) => inTurn(() => db.many(name, query)),
+    one: (name, query) => inTurn(() => db.one(name, query)),
+    maybe: (name, query) => inTurn(() => db.maybe(name, query)),
+    run: (name, query) => inTurn(() => db.run(name, query)),
+  };
 }

@@ -9,10 +9,6 @@ export type LogProof = () => Promise<LogProofLine | undefined>;
 /** Undefined for a checkpoint that the log does not have at the size of its checkpoint. */
 export type ProveInLog = (row: CheckpointRow) => LogProof | undefined;
 
-export function* proofLine(line: LogProofLine | undefined): Generator<LogProofLine> {
-  if (line) yield line;
-}
-
 /** All proofs of an export are of the same checkpoint of the log. */
 export async function openLog(tx: Queryable, evidence: LogEvidence | undefined): Promise<ProveInLog> {
   const log = await evidence?.checkpoint(tx);

@@ -2,11 +2,10 @@
 
 import { limits } from '../../../contract/limits.ts';
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
-import { fail } from '../../../kernel/fail.ts';
 import type { AccessCheck } from '../../../kernel/http/route.ts';
-import { printableJson } from '../../../kernel/printable-json.ts';
 import { organizationOf } from '../log-owner.ts';
-import { type ExportDeps, exportLines } from './export.ts';
+import { type ExportDeps, exportParts } from './export.ts';
+import { createSlots } from './slots.ts';
 
 export interface ExportRequest {
   readonly caller: Caller;
@@ -22,32 +21,19 @@ export interface ExportService {
   open(request: ExportRequest): Promise<{ name: string; text: AsyncIterable<string> }>;
 }
 
-const { perOrganization, perProcess, retryAfterSeconds } = limits.auditExports;
 const chunkLength = 131_072;
 
 export function createExportService(deps: ExportDeps & { drain(): Promise<unknown> }): ExportService {
   const { clock, drain } = deps;
-  /** The callers whose exports run. */
-  const running = new Set<Caller>();
-
-  /** The export counts from now on until its response has ended. */
-  const reserve = (caller: Caller, ended: AbortSignal) => {
-    const own = [...running].filter(({ organizationId }) => organizationId === caller.organizationId);
-    if (own.length >= perOrganization) refuse('Your organization', perOrganization);
-    if (running.size >= perProcess) refuse('This server', perProcess);
-    if (ended.aborted) return;
-    running.add(caller);
-    ended.addEventListener('abort', () => running.delete(caller), { once: true });
-  };
+  const reserve = createSlots({ one: 'an export', many: 'exports' }, limits.auditExports);
 
   async function* textOf(
     organizationId: string | undefined,
     { ended, recheckAccess }: ExportRequest,
   ): AsyncGenerator<string> {
     let chunk = '';
-    for await (const line of exportLines(deps, organizationId)) {
-      // Verification hashes the texts that the lines contain, not the lines.
-      chunk += `${printableJson(line)}\n`;
+    for await (const { texts } of exportParts(deps, organizationId)) {
+      chunk += `${texts.join('\n')}\n`;
       if (chunk.length < chunkLength) continue;
       if (ended.aborted) throw new Error('the client has gone, or the server closes');
       // The file breaks off, and its last line is missing: verification says so.
@@ -74,10 +60,3 @@ export function createExportService(deps: ExportDeps & { drain(): Promise<unknow
     },
   };
 }
-
-const refuse = (owner: string, limit: number): never =>
-  fail('RATE_LIMIT_EXCEEDED', {
-    message: `${owner} already runs ${limit === 1 ? 'an export' : `${limit} exports`}, the most that run at once: wait until it has ended.`,
-    details: { limit },
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  });

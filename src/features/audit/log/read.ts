@@ -18,12 +18,14 @@ export interface AuditReader {
 interface AuditReaderDeps {
   readonly db: Db;
   readonly clock: Clock;
+  /** Whether older events are in the archive. */
+  readonly hasArchive: boolean;
 }
 
-export function createAuditReader({ db, clock }: AuditReaderDeps): AuditReader {
+export function createAuditReader({ db, clock, hasArchive }: AuditReaderDeps): AuditReader {
   return {
     async list(caller, query) {
-      const period = periodOf(query, clock.now());
+      const period = periodOf(query, clock.now(), { hasArchive });
       const organizationId = query.organizationId && organizationOf(caller, query.organizationId);
       const { rows, total } = await listEvents(db, organizationId ?? tenantOf(caller), query, period);
       return pageOf(query, rows, total);

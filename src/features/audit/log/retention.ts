@@ -46,6 +46,8 @@ interface RetentionDeps {
   readonly chainHeads: ChainHeads;
   readonly integrity: IntegrityStatus;
   readonly partitions: Pick<Partitions, 'invalidate'>;
+  /** The last day through this one that may be dropped, as far as the archive has them; undefined when none may. */
+  droppableThrough?(day: string): Promise<string | undefined>;
 }
 
 const dayMs = 86_400_000;
@@ -129,8 +131,10 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     });
 
   return async () => {
-    const day = lastExpiredDay(clock.now());
+    const expired = lastExpiredDay(clock.now());
     try {
+      const day = deps.droppableThrough ? await deps.droppableThrough(expired) : expired;
+      if (day === undefined) return;
       const dropped = await drop(day);
       if (dropped.length === 0) return;
       partitions.invalidate();

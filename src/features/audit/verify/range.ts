@@ -4,6 +4,7 @@
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
+import { createEventStream, type EventStream, timeSpanOf } from '../chain/event-stream.ts';
 import { readLinkedEvents } from '../chain/evidence-store.ts';
 import {
   eventIdIn,
@@ -31,7 +32,6 @@ import {
 import type { Finding } from '../findings.ts';
 import { isWithin, type Period } from '../period.ts';
 import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
-import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
 
 interface VerificationRange {
   readonly organizationId: string;
@@ -200,16 +200,4 @@ function recordsOf(after: number, stored: string): string[] {
   for (let start = 0; start < stored.length; start += storedLength)
     records.push(recordAt(after + records.length + 1, stored.slice(start, start + storedLength)));
   return records;
-}
-
-/** The times of the events, as the records spell them. */
-function timeSpanOf(records: readonly string[]): TimeSpan {
-  let earliest = 'g';
-  let latest = '';
-  for (const record of records) {
-    const time = record.slice(48, 64);
-    if (time > latest) latest = time;
-    if (time < earliest) earliest = time;
-  }
-  return { earliest, latest };
 }

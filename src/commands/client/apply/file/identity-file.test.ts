@@ -144,6 +144,16 @@ describe('an identity file', () => {
       agent().replace('[resume:read]', '[resume]'),
       /^a\.yaml:6:20: capabilities must be: of the form resource:action/,
     ],
+    [
+      'a label with a bad key',
+      agent('    labels: {team: a, Env: b}\n'),
+      /^a\.yaml:9:23: labels must be: an object with keys of 1 to 63 characters of a-z, /,
+    ],
+    [
+      'a label that is a number',
+      agent('    labels: {team: 7}\n'),
+      'a.yaml:9:20: team must be a text; put it in quotes',
+    ],
     ['no e-mail', agent().replace('a@example.com', 'a'), 'a.yaml:3:12: email must be: an e-mail address'],
     ['an entry that is a text', 'version: 1\nagents: [a]\n', 'a.yaml:2:10: agents must be a map'],
     ['a tab', 'version: 1\nagents:\n\t- email: a\n', /^a\.yaml:3:1: Tabs are not allowed/],

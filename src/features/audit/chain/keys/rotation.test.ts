@@ -68,7 +68,7 @@ async function createCluster() {
       },
       async export() {
         const lines: string[] = [];
-        await app.audit.export({ write: async (line) => void lines.push(JSON.stringify(line)) });
+        await app.audit.export({ write: async ({ texts }) => void lines.push(...texts) });
         return lines;
       },
     };

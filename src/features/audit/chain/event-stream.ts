@@ -2,10 +2,10 @@
  * The events of one organization as a stream in the order of time, from which each link takes its event. Links are in
  * nearly the same order, so few events are buffered. When the buffer grows too large, the caller must read row by row.
  */
-import type { Tx } from '../../../kernel/data/db.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
-import { type EventBundle, type EventCursor, readEventBundle, separator } from '../chain/evidence-store.ts';
-import { millisecondsOf } from '../chain/hashes.ts';
+import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
+import { millisecondsOf } from './hashes.ts';
 
 export interface EventStream {
   /** Reads all events through the latest time; the first call starts at the earliest. False when rows must be read instead. */
@@ -23,6 +23,18 @@ export interface TimeSpan {
   readonly latest: string;
 }
 
+/** The times of the events of some links. */
+export function timeSpanOf(records: readonly string[]): TimeSpan {
+  let earliest = 'g';
+  let latest = '';
+  for (const record of records) {
+    const time = record.slice(48, 64);
+    if (time > latest) latest = time;
+    if (time < earliest) earliest = time;
+  }
+  return { earliest, latest };
+}
+
 const pageSize = 1_000;
 const maxBuffered = 50_000;
 const keyLength = 48;
@@ -32,7 +44,7 @@ interface Page {
   readonly texts: readonly string[];
 }
 
-export function createEventStream(tx: Tx, organizationId: string): EventStream {
+export function createEventStream(tx: Queryable, organizationId: string): EventStream {
   const pages: Page[] = [];
   /** The index of the next event in the first page. */
   let next = 0;
@@ -96,9 +108,10 @@ export function createEventStream(tx: Tx, organizationId: string): EventStream {
       return !failed;
     },
     take(key) {
-      const text = skipped.get(key) ?? advanceTo(key);
+      const before = skipped.size > 0 ? skipped.get(key) : undefined;
+      const text = before ?? advanceTo(key);
       if (text === undefined) return undefined;
-      skipped.delete(key);
+      if (before !== undefined) skipped.delete(key);
       buffered -= 1;
       return text;
     },
