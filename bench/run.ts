@@ -27,6 +27,7 @@ import { scaffold } from './benches/scaffold.ts';
 import { checkpoints } from './benches/scale/checkpoints.ts';
 import { exports } from './benches/scale/exports.ts';
 import { scale } from './benches/scale/full-database.ts';
+import { instanceLog } from './benches/scale/instance-log.ts';
 import { processes } from './benches/scale/processes.ts';
 import { storage } from './benches/scale/storage.ts';
 import { startup } from './benches/startup.ts';
@@ -58,6 +59,7 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   processes,
   storage,
   checkpoints,
+  'instance-log': instanceLog,
   exports,
   archive,
   scale,

@@ -8,6 +8,7 @@ const token = await t.token();
 const agent = await t.agent();
 
 const bodies: Record<string, (name: string) => [path: string, body: object]> = {
+  'an agent, its display name,': (displayName) => ['/agents', newAgent({ displayName })],
   'an organization': (name) => ['/organizations', { name, slug: `s-${crypto.randomUUID()}` }],
   'a webhook': (name) => ['/webhooks', { name, url: 'https://hooks.example.com', events: ['*'] }],
   'a resource': (name) => [

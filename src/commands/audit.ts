@@ -30,6 +30,8 @@ interface VerifyOptions extends TrustOptions {
   readonly organization?: string;
   /** A file with the public keys of the instance. */
   readonly keys?: string;
+  /** The data folder of `dev`. */
+  readonly data: string;
 }
 
 export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void> {
@@ -48,10 +50,10 @@ export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void>
 
 export async function exportAudit(
   io: Io,
-  options: { organization?: string; output?: string },
+  options: { organization?: string; output?: string; data: string },
 ): Promise<void> {
   const organizationId = organizationIn(options);
-  const { audit, close } = await openDatabaseLog(io);
+  const { audit, close } = await openDatabaseLog(io, options);
   const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
   const waiting: string[] = [];
@@ -134,7 +136,7 @@ async function verifyDatabase(
 ): Promise<Finding | undefined> {
   const organizationId = organizationIn(options);
   const kept = policy && (await readKept(options, policy));
-  const { audit, verifyLog, close } = await openDatabaseLog(io);
+  const { audit, verifyLog, close } = await openDatabaseLog(io, options);
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { startRestartingPostgres } from '../adapters/embedded-postgres/restart.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import type { App } from '../app.ts';
-import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config/config.ts';
+import { type Config, loadConfig, loadVariable } from '../kernel/config/config.ts';
 import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
@@ -13,12 +13,14 @@ import { createOperator, type Operator } from './bootstrap.ts';
 import { ensureConsole } from './build-console.ts';
 import { replacePrivateFile } from './client/private-file.ts';
 import { CommandError, exitCodes } from './command-error.ts';
+import { developmentEnvironment, developmentFiles } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { readableLog } from './readable-log.ts';
 import { requireFreePort, startServer } from './serve.ts';
 import { print, quoted } from './terminal.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
+type Files = ReturnType<typeof developmentFiles>;
 
 const loopback = '127.0.0.1';
 const overridden = [
@@ -34,6 +36,7 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
   const { env } = io;
   const say = (text: string) => print(io, text);
   const data = resolve(options.data);
+  const files = developmentFiles(data);
   const PORT = options.port ?? env.PORT;
   requirePort(options.port);
   await requireFreePort(env.HOST?.trim() || loopback, loadVariable('port', { PORT }));
@@ -52,38 +55,26 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
 
   const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(say) : undefined;
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
-  const postgres = await startRestartingPostgres({ dataDir: join(data, 'postgres'), print: say }).catch(
-    (error) => {
-      throw new CommandError(error.message);
-    },
-  );
+  const postgres = await startRestartingPostgres({ dataDir: files.postgres, print: say }).catch((error) => {
+    throw new CommandError(error.message);
+  });
   lifecycle.onStop(() => postgres.stop());
   let started: { readonly app: App; readonly admin: Admin } | undefined;
   let config: Config;
   try {
+    provideKeys(files);
     config = loadConfig({
       HOST: loopback,
-      ...env,
+      ...developmentEnvironment(env, data),
       PORT,
       BASE_URL: env.BASE_URL?.trim() || `http://localhost:${loadVariable('port', { PORT })}`,
-      LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
       DATABASE_URL: postgres.url,
-      DATABASE_URL_FILE: '',
-      DATABASE_DIRECT_URL: '',
-      DATABASE_DIRECT_URL_FILE: '',
-      DATABASE_POOLER: '',
-      REDIS_URL: 'memory://',
-      REDIS_URL_FILE: '',
-      ...signingKeys(data),
-      ...(env.AUDIT_LOG_KEY || env.AUDIT_LOG_KEY_FILE ? {} : logKey(data)),
-      DATA_ENCRYPTION_KEY:
-        env.DATA_ENCRYPTION_KEY || (env.DATA_ENCRYPTION_KEY_FILE ? '' : encryptionKey(data)),
     });
     lifecycle.onStop((await startTracing(env, log)).stop);
     await startServer(config, log, lifecycle, {
       worker: true,
       beforeListening: async (app) => {
-        started = { app, admin: await adminOf(app, join(data, 'admin.json'), config.baseUrl) };
+        started = { app, admin: await adminOf(app, files.admin, config.baseUrl) };
       },
     });
   } catch (error) {
@@ -114,27 +105,15 @@ function requirePort(port: string | undefined): void {
   }
 }
 
-function signingKeys(data: string): Environment {
-  const privateFile = join(data, 'signing-key.pem');
-  const publicFile = join(data, 'signing-key.pub.pem');
-  if (!existsSync(privateFile)) {
+function provideKeys({ privateKey, publicKey, logKey, encryptionKey }: Files): void {
+  if (!existsSync(privateKey)) {
     const { privatePem, publicPem } = generateKeyPair();
-    replacePrivateFile(publicFile, publicPem);
-    replacePrivateFile(privateFile, privatePem);
+    replacePrivateFile(publicKey, publicPem);
+    replacePrivateFile(privateKey, privatePem);
   }
-  if (!existsSync(publicFile)) replacePrivateFile(publicFile, publicHalf(privateFile));
-  return {
-    JWT_PRIVATE_KEY: '',
-    JWT_PUBLIC_KEY: '',
-    JWT_PRIVATE_KEY_FILE: privateFile,
-    JWT_PUBLIC_KEY_FILE: publicFile,
-  };
-}
-
-function logKey(data: string): Environment {
-  const file = join(data, 'log-key.pem');
-  if (!existsSync(file)) replacePrivateFile(file, generateKeyPair('ed25519').privatePem);
-  return { AUDIT_LOG_KEY: '', AUDIT_LOG_KEY_FILE: file };
+  if (!existsSync(publicKey)) replacePrivateFile(publicKey, publicHalf(privateKey));
+  if (!existsSync(logKey)) replacePrivateFile(logKey, generateKeyPair('ed25519').privatePem);
+  if (!existsSync(encryptionKey)) replacePrivateFile(encryptionKey, randomBytes(32).toString('base64'));
 }
 
 /** An existing private key is never replaced: tokens, the audit log and DIDs depend on it. */
@@ -148,12 +127,6 @@ function publicHalf(privateFile: string): string {
       `${privateFile} does not contain a private key: restore it from a backup, or remove the file to generate a new key`,
     );
   }
-}
-
-function encryptionKey(data: string): string {
-  const file = join(data, 'encryption-key');
-  if (!existsSync(file)) replacePrivateFile(file, randomBytes(32).toString('base64'));
-  return readFileSync(file, 'utf8').trim();
 }
 
 /** The operator stored by the last start if its secret still works; otherwise a new operator, or a new secret for the existing one. */

@@ -21,7 +21,7 @@ import { createOpenProvider } from './open.ts';
 
 export function createRegistry(
   base: Foundations,
-  { ledger, cache, recordRefusal, provisionedProofs, vault }: Events,
+  { ledger, cache, recordRefusal, provisionedProofs, vault, usage }: Events,
 ) {
   const { config, clock, metrics, ids, db, signer, engine } = base;
   const shared = { db, clock, ids, ledger, metrics };
@@ -66,6 +66,8 @@ export function createRegistry(
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
     hasActiveCredentials: (tx, agentId) => credentials.hasActive(tx, agentId),
     hasTrustPolicies,
+    secretExpiries: (agentIds) => credentials.secretExpiries(agentIds),
+    lastTokenDates: usage.lastTokenDates,
     readPublicKey,
   });
   const credentials = createCredentials({

@@ -104,6 +104,8 @@ export const limits = {
   connectionsPerOrganization: 20,
   approversPerResource: 50,
   redirectUrisPerAgent: 20,
+  displayNameLength: 64,
+  labels: { perAgent: 20, maxValueLength: 63 },
   consent: { minSeconds: 60, defaultSeconds: 2_592_000, maxSeconds: 7_776_000 },
   approval: {
     /** Until the request lapses. */

@@ -213,6 +213,12 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_audit_instance_log_stopped: {
+    type: 'gauge',
+    help: '1 while the instance log cannot go on, because its next checkpoint would contradict what it has signed. Absent without `AUDIT_LOG_KEY`.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
   service_audit_witness_failures_total: {
     type: 'counter',
     help: 'Requests to a witness that brought no valid cosignature.',

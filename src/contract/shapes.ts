@@ -61,6 +61,48 @@ export const visibleText = {
 
 export const Name = Type.String(nameText(255));
 
+/** Empty, or without blanks at its ends: a value that a person compares and types. None of the characters that show nothing. */
+const labelValue = (hidden: string): string => {
+  const visible = `[^\\s${hidden}${imitating}]`;
+  return `(${visible}([^${blanks}${hidden}${imitating}]| ){0,${limits.labels.maxValueLength - 2}}${visible}|${visible})?`;
+};
+const labelKey = '[a-z0-9][a-z0-9._/-]{0,62}';
+const { perAgent, maxValueLength } = limits.labels;
+const labelForm = (build: (value: string) => string) => ({
+  pattern: `^${build(labelValue(invisible + invisibleAstral))}$`,
+  documentedPattern: `^${build(labelValue(invisible))}$`,
+});
+
+/** Keys and values. */
+export const Labels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: perAgent,
+  propertyNames: {
+    pattern: `^${labelKey}$`,
+    description:
+      'an object with keys of 1 to 63 characters of a-z, 0-9, ".", "_", "/" and "-", of which the first is a letter or a digit',
+  },
+  additionalProperties: Type.String({
+    maxLength: maxValueLength,
+    ...labelForm((value) => value),
+    description: `0 to ${maxValueLength} visible characters, with blanks inside only`,
+  }),
+});
+
+/** Filters of a list: all of them must match. */
+export const LabelFilters = Type.Array(
+  Type.String({
+    maxLength: 63 + 1 + maxValueLength,
+    ...labelForm((value) => `${labelKey}(:${value})?`),
+    description: 'a label as key:value, or a key alone for any value',
+  }),
+  {
+    maxItems: perAgent,
+    description:
+      'only entries with this label: `key:value`, or `key` for any value. The parameter may be repeated; then all of the labels must match',
+  },
+);
+
 /** RFC 6749 §3.3 `scope-token`: a scope of our own API or of a registered resource. */
 export const ScopeName = Type.String({
   minLength: 1,

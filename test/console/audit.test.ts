@@ -1,11 +1,18 @@
 /** The audit page in a browser: the log, its filters and details, the live tail, and verification that needs no server's word. */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { verifyExport } from '../../sdk/typescript/src/audit/verify-export.ts';
+import { formatVerifierKey } from '../../sdk/typescript/src/transparency/verifier-key.ts';
 import { createStatementReader, describePublicKey } from '../../src/adapters/keys/keys.ts';
 import {
   assertAccessible,
+  assertFits,
   assertNoSidewaysScroll,
   browserTest,
   contentOf,
@@ -13,10 +20,38 @@ import {
   startConsole,
   tabTo,
 } from '../support/console.ts';
-import { environment, newAgent } from '../support/harness.ts';
+import { createTestClock, environment, newAgent } from '../support/harness.ts';
+import {
+  cosignBody,
+  createCosigner,
+  newLogKey,
+  startFakeWitness,
+  witnessVariables,
+} from '../support/peers/witnesses.ts';
+import { until } from '../support/programs.ts';
+import { sha256 } from '../support/scenarios/archive.ts';
 import { auditLinks, createAttacker, recomputeHashes, recordEvents } from '../support/scenarios/audit-log.ts';
 
-const server = await startConsole({ MULTI_TENANT: 'true' });
+const dayMs = 86_400_000;
+/** The first two days are over when the tests begin. */
+const clock = createTestClock();
+clock.advance(-2 * dayMs);
+const startCosigner = (name: string) =>
+  startFakeWitness(name, (signer) => async ({ body }, response) => {
+    response.end(await cosignBody(body, signer, { time: Math.floor(clock.now() / 1_000) }));
+  });
+const witnesses = [await startCosigner('witness.example/one'), await startCosigner('witness.example/two')];
+const archiveFolder = mkdtempSync(join(tmpdir(), 'countersign-archive-'));
+after(() => rmSync(archiveFolder, { recursive: true }));
+const server = await startConsole(
+  {
+    MULTI_TENANT: 'true',
+    AUDIT_LOG_KEY: newLogKey(),
+    AUDIT_ARCHIVE_URL: pathToFileURL(archiveFolder).href,
+    ...witnessVariables(witnesses, 2),
+  },
+  { clock },
+);
 const attacker = createAttacker(server);
 const hostile = '<img src=x onerror="document.title=\'owned\'">\u202Egnp.exe';
 
@@ -30,6 +65,37 @@ async function createTenant(scopes = ['audit:read', 'agents:read', 'agents:write
   if (events > 0) await recordEvents(server, organizationId, events);
   return { organizationId, reader };
 }
+
+/** All of the log so far has a quorum of its witnesses. */
+async function untilWitnessed() {
+  await server.app.audit.linkAll();
+  await server.app.instanceLog.grow();
+  const [log] = await server.sql<{ size: number }>('select size::int from instance_logs');
+  await until('the witnesses have cosigned', async () => {
+    const token = await server.token();
+    const { witnessed } = (await server.call('GET', '/api/v1/audit/witnesses', { token })).json;
+    return witnessed?.checkpointSize >= (log?.size ?? assert.fail()) || undefined;
+  });
+}
+
+/** A tenant with two days in the archive, the newest first. */
+async function archiveTwoDays() {
+  const tenant = await createTenant(undefined, 40);
+  for (const events of [30, 0]) {
+    await untilWitnessed();
+    clock.advance(dayMs);
+    await server.app.audit.prepare();
+    await recordEvents(server, tenant.organizationId, events);
+  }
+  const { data } = await until('both days are in the archive', async () => {
+    await server.app.audit.archiving?.round();
+    const token = await server.token(undefined, tenant.reader);
+    const { json } = await server.call('GET', '/api/v1/audit/archives', { token });
+    return json.total === 2 ? json : undefined;
+  });
+  return { ...tenant, days: data as readonly { date: string; sha256: string }[] };
+}
+const archived = await archiveTwoDays();
 
 type Tenant = Awaited<ReturnType<typeof createTenant>>;
 let shared: Promise<Tenant> | undefined;
@@ -85,7 +151,10 @@ browserTest('the list: filters are in the URL, survive a reload, and can be remo
   await page.waitForURL(new RegExp(`agentId=${reader.agentId}`));
   await page.getByRole('button', { name: 'Remove filter Agent' }).waitFor();
   await goTo(page, `/audit?agentId=${reader.agentId}&action=session.*&from=2020-01-01T00:00:00Z`);
-  await page.getByText('is older than', { exact: false }).or(page.getByRole('alert')).first().waitFor();
+  await page.getByRole('alert').getByRole('link', { name: 'Show these days in the archive' }).click();
+  await page.waitForURL(/view=archive&from=2020-01-01/);
+  await page.getByRole('button', { name: 'Clear all' }).click();
+  await page.getByRole('heading', { name: 'No days in the archive' }).waitFor();
 });
 
 browserTest('a row: the whole event as JSON, to copy; events around it; a link to it', async (t) => {
@@ -371,6 +440,7 @@ browserTest('checkpoints: a list, and each as a file to keep', async (t) => {
 browserTest('the export is the file that `countersign audit verify` reads', async (t) => {
   const { organizationId, reader } = await sharedTenant();
   const page = await server.open(t, '/audit', { as: reader, keep: true });
+  await untilWitnessed();
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Copy export as curl' }).waitFor();
   await page.getByRole('button', { name: 'Export', exact: true }).click();
@@ -385,6 +455,13 @@ browserTest('the export is the file that `countersign audit verify` reads', asyn
   const { finding, statement } = await verifyExport(lines, { roots, read: createStatementReader() });
   assert.equal(finding, undefined);
   assert.equal(statement?.organizationId, organizationId);
+  const result = page.getByRole('region', { name: 'Export' });
+  await result.getByText(/^Intact and witnessed at [-\d]+ [:\d]+ UTC by witness\.example/).waitFor();
+  await result.getByText(`countersign audit verify ${download.suggestedFilename()}`).waitFor();
+  await assertAccessible(page);
+  await assertFits(page, [360, 1280]);
+  await page.getByRole('button', { name: 'Close the result of the export' }).click();
+  await result.waitFor({ state: 'detached' });
   await page.route('**/api/v1/audit/export*', (route) =>
     route.fulfill({
       status: 429,
@@ -396,6 +473,146 @@ browserTest('the export is the file that `countersign audit verify` reads', asyn
   await page.getByText('Your organization already runs an export.').waitFor();
   await page.getByText('request-79').waitFor();
 });
+
+const [newest, oldest] = archived.days as [
+  { date: string; sha256: string },
+  { date: string; sha256: string },
+];
+const verifyDay = (page: Page, { date }: { date: string }) =>
+  page.getByRole('button', { name: `Verify: ${date}` }).click();
+
+browserTest(
+  'the archive: a day is verified here, with the keys of the server or of the reader',
+  async (t) => {
+    const { reader, organizationId } = archived;
+    const page = await server.open(t, '/audit?view=archive', { as: reader });
+    const days = page.getByRole('table', { name: 'Archive' }).locator('tbody tr');
+    await days.nth(1).waitFor();
+    assert.deepEqual(await days.locator('td:first-child').allTextContents(), [newest.date, oldest.date]);
+    await page.getByRole('button', { name: `Copy SHA-256 of ${newest.date}` }).waitFor();
+    await assertAccessible(page);
+    await assertFits(page, [360, 1920]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await verifyDay(page, newest);
+    const verdictOf = (text: RegExp) => page.getByText(text).waitFor();
+    await verdictOf(
+      /^Intact and witnessed at [-\d]+ [:\d]+ UTC by witness\.example\/(one|two), witness\.example\/(one|two)$/,
+    );
+    await page.getByText(`30 events of ${newest.date}: each hash computed again`).waitFor();
+    await page.getByText('Checked with the keys of witnesses that this server names.').waitFor();
+    await assertAccessible(page);
+    await assertFits(page, [360, 1920]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+
+    const keys = witnesses.map(({ line }) => line.split(' ')[0]);
+    const stranger = formatVerifierKey(createCosigner('stranger.example').key);
+    const trust = async (typed: string) => {
+      await page.getByRole('button', { name: /eys that you trust$/ }).click();
+      await page.getByRole('textbox', { name: 'Verifier keys, one per line' }).fill(typed);
+      await page.getByRole('button', { name: 'Save' }).click();
+    };
+    await trust('nonsense');
+    await page.getByText('Line 1: not of the form').waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await trust(`${keys[0]}\n${stranger}`);
+    await verdictOf(/^Intact, but not witnessed$/);
+    await page.getByText('1 more of stranger.example').waitFor();
+    await trust(`${keys[0]}\n${stranger}\nquorum 1`);
+    await verdictOf(/^Intact and witnessed at .* UTC by witness\.example\/one$/);
+    await page.getByText('Checked with the keys of witnesses that you trust').waitFor();
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download', exact: true }).click();
+    const download = await downloading;
+    assert.equal(download.suggestedFilename(), `audit-${organizationId}-${newest.date}.jsonl.zst`);
+    assert.equal(sha256(await contentOf(download)), newest.sha256);
+  },
+);
+
+browserTest(
+  'the archive: a changed byte is found on the way, in the storage, and if the list agrees',
+  async (t) => {
+    const { reader, organizationId } = archived;
+    const page = await server.open(t, '/audit?view=archive', { as: reader });
+    const context = page.context();
+    let proceed = () => {};
+    const held = new Promise<void>((resolve) => (proceed = resolve));
+    const changed = (bytes: Buffer) => {
+      const at = Math.floor(bytes.length / 2);
+      bytes[at] = (bytes[at] as number) ^ 4;
+      return bytes;
+    };
+    await context.route('**/audit/archives/*', async (route) => {
+      await held;
+      const response = await route.fetch();
+      await route.fulfill({ response, body: changed(await response.body()) });
+    });
+    await verifyDay(page, oldest);
+    await page.getByText('Fetching keys and the file…').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Fetching keys and the file…').waitFor({ state: 'detached' });
+    const again = page.getByRole('button', { name: /^Verify (in this browser|again)$/ }).last();
+    await again.click();
+    proceed();
+    await page.getByText('Not intact', { exact: true }).waitFor();
+    await page.getByText('its SHA-256 is not the one in the list', { exact: false }).waitFor();
+    await assertAccessible(page);
+    await context.unroute('**/audit/archives/*');
+
+    const file = join(archiveFolder, organizationId, `${oldest.date.replaceAll('-', '/')}.jsonl.zst`);
+    const bytes = changed(readFileSync(file));
+    writeFileSync(file, bytes);
+    await again.click();
+    await page.getByText('The file could not be read').waitFor();
+    assert.equal(await page.getByText(/^(Not i|I)ntact/).count(), 0);
+
+    // By a person with the database, too.
+    await server.sql('update audit_archives set sha256 = $1 where organization_id = $2 and day = $3', [
+      Buffer.from(sha256(bytes), 'hex'),
+      organizationId,
+      oldest.date,
+    ]);
+    await page.getByRole('button', { name: 'Load days again' }).click();
+    await page.getByText(sha256(bytes)).waitFor();
+    await again.click();
+    await page.getByText('Not intact', { exact: true }).waitFor();
+    await page.getByText('so the file was archived like this', { exact: false }).waitFor();
+  },
+);
+
+browserTest(
+  'witnesses: the time ticks, a missing quorum says what that means, none is no alarm',
+  async (t) => {
+    const { reader } = await sharedTenant();
+    const page = await server.open(t, '/audit?view=checkpoints', { as: reader });
+    await untilWitnessed();
+    const line = panel(page).getByText(/^Witnessed by witness\.example/);
+    const time = line.getByRole('time').or(line.locator('time'));
+    const first = await time.innerText();
+    await until('it ticks', async () => (await time.innerText()) !== first || undefined);
+    await page.route('**/api/v1/audit/witnesses', async (route) => {
+      const report = await (await route.fetch()).json();
+      report.witnesses[0].failing = 'it did not answer in time';
+      await route.fulfill({ json: report });
+    });
+    await page.reload();
+    await panel(page)
+      .getByText('2 witnesses must confirm each state of the log, and 1 of 2 do at present')
+      .waitFor();
+    await panel(page).getByText('witness.example/one: it did not answer in time').waitFor();
+    await panel(page).getByText('docs/operations/pick-witnesses.md').waitFor();
+    await assertAccessible(page);
+    await assertFits(page, [360, 1920]);
+    await page.unroute('**/api/v1/audit/witnesses');
+    await page.route('**/api/v1/audit/witnesses', (route) =>
+      route.fulfill({ json: { quorum: null, witnessed: null, witnesses: [], logKey: null } }),
+    );
+    await page.reload();
+    await panel(page).getByText('No witnesses are configured').waitFor();
+    assert.equal(await panel(page).getByText('Witnessed by').count(), 0);
+  },
+);
 
 browserTest('hostile text of tenants is text, in the list and in the details', async (t) => {
   const { reader } = await createTenant();

@@ -1,5 +1,10 @@
 /** "Sign in to the command line" in a browser: the command, a code that works once, its time, and failures. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import {
   assertAccessible,
@@ -119,4 +124,80 @@ browserTest('the palette and the keyboard reach it', async (t) => {
   await codeIn(page).waitFor();
   const another = dialogOf(page).getByRole('button', { name: 'Show another code' });
   assert.ok(await another.evaluate((element) => element.matches(':focus')));
+});
+
+const verifier = 'v'.repeat(43);
+const state = 's'.repeat(43);
+/** A command that waits on a port of this machine, as `countersign login` does, and the address that it opens. */
+async function waitingCommand() {
+  const answers: URLSearchParams[] = [];
+  const listener = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
+    if (pathname === '/callback') answers.push(searchParams);
+    response.end('<!doctype html><title>answer</title>');
+  }).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  after(() => listener.close());
+  const path = (changes: Record<string, string> = {}) =>
+    `/command-line?${new URLSearchParams({
+      port: String((listener.address() as AddressInfo).port),
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      ...changes,
+    })}`;
+  return { answers, path };
+}
+const allow = (page: Page) => page.getByRole('button', { name: 'Sign in the command line' });
+
+browserTest('login: the page asks, and brings a code that works with the verifier alone', async (t) => {
+  const { answers, path } = await waitingCommand();
+  const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
+  await page.getByText('Allow it only if you have just run countersign login').waitFor();
+  await page.getByText('Signing out here signs it out as well.').waitFor();
+  await assertAccessible(page);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await assertNoSidewaysScroll(page);
+  const cancel = page.getByRole('button', { name: 'Cancel' });
+  assert.ok(await cancel.evaluate((element) => element.matches(':focus')));
+  await page.locator('button:not([aria-disabled])', { hasText: 'Sign in the command line' }).click();
+  await page.waitForURL(/\/callback\?/);
+  const [answer, ...others] = answers;
+  assert.deepEqual([answer?.get('state'), others.length], [state, 0]);
+  const code = answer?.get('code') ?? null;
+  assert.equal((await redeem(code)).status, 401);
+  const payload = { code, codeVerifier: verifier };
+  assert.equal((await server.call('POST', sessionUrl, { headers: fromPage, payload })).status, 204);
+});
+
+browserTest(
+  'login: cancelled, the command is told; without a session, the sign-in comes first',
+  async (t) => {
+    const { answers, path } = await waitingCommand();
+    const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL(/\/callback\?/);
+    assert.deepEqual(Object.fromEntries(answers[0] ?? []), { error: 'access_denied', state });
+    await page.context().clearCookies();
+    await page.goto(`${server.url}/console${path()}`);
+    await page.getByLabel('Client ID').waitFor();
+  },
+);
+
+browserTest('login: an address that no command made is refused, and leads nowhere', async (t) => {
+  const { path } = await waitingCommand();
+  const wrong: Record<string, string>[] = [
+    { port: '80' },
+    { port: '65536' },
+    { port: '1@evil.example' },
+    { state: '' },
+    { code_challenge: 'x' },
+    { code_challenge_method: 'plain' },
+  ];
+  const page = await server.open(t, path(wrong[0]));
+  for (const changes of wrong) {
+    await page.goto(`${server.url}/console${path(changes)}`);
+    await page.getByRole('heading', { name: 'No command waits here' }).waitFor();
+    assert.equal(await allow(page).count(), 0, JSON.stringify(changes));
+  }
 });

@@ -149,8 +149,8 @@ browserTest('charts and the graph load with the pages that show them', async (t)
   }
 });
 
-/** Parts of another request: the descendants of a delegation, and the keys for a verification. */
-const withoutButton = ['listAuditKeys', 'listDelegationDescendants'];
+/** Parts of another request: the descendants of a delegation, and the keys and witnesses for a verification. */
+const withoutButton = ['listAuditKeys', 'listAuditWitnesses', 'listDelegationDescendants'];
 
 test('"Copy as curl": each list and each action of the pages has it', () => {
   const root = new URL('../../console/src/pages/', import.meta.url);

@@ -17,6 +17,7 @@ import {
   skipWithout,
   withLongConnectTimeout,
 } from '../support/harness.ts';
+import { newLogKey, startWitness, verifierKeyOf, witnessVariables } from '../support/peers/witnesses.ts';
 import {
   askToken,
   authorize,
@@ -43,11 +44,14 @@ async function start(t: TestContext) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
+  const AUDIT_LOG_KEY = newLogKey();
+  const witness = await startWitness('witness.example', [verifierKeyOf(AUDIT_LOG_KEY)]);
   const env = environment(withLongConnectTimeout(databaseUrl), {
+    AUDIT_LOG_KEY,
+    ...witnessVariables([witness], 1),
     REDIS_URL: redis.url,
     NATS_URL: `nats://127.0.0.1:${await freePort()}`,
     METRICS_TOKEN: metricsToken,
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
     WEBHOOK_MAX_RETRIES: '1',
   });
   const operator = await makeOperator(env);

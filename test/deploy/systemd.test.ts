@@ -26,6 +26,7 @@ const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 const units = [
   'countersign@serve.service',
   'countersign@worker.service',
+  'countersign-witness.service',
   'countersign-backup.service',
   'countersign-backup.timer',
 ];
@@ -58,7 +59,7 @@ function systemRoot(t: TestContext): string {
         dereference: false,
       });
   cpSync(folder, join(system, 'etc/systemd/system'), { recursive: true });
-  for (const unit of ['countersign@.service', 'countersign-backup.service']) {
+  for (const unit of ['countersign@.service', 'countersign-witness.service', 'countersign-backup.service']) {
     for (const command of lines(read(unit), 'ExecStart')) {
       const program = join(system, command.split(' ')[0] ?? '');
       mkdirSync(dirname(program), { recursive: true });
@@ -254,7 +255,8 @@ describe('deploy/systemd', () => {
         .match(/^install .*$/gm)
         ?.join(' ')
         .split(/\s+/) ?? [];
-    for (const name of readdirSync(folder)) assert.ok(named.includes(name), name);
+    const others = [...ofWitness.matchAll(/deploy\/systemd\/(\S+)/g)].map(([, name]) => name);
+    for (const name of readdirSync(folder)) assert.ok([...named, ...others].includes(name), name);
     const caddy = findProgram('caddy');
     if (!caddy) return skipWithout(t, 'caddy');
     const commands = step('5. TLS');
@@ -270,6 +272,26 @@ describe('deploy/systemd', () => {
     assert.match(stdout, /"upstreams":\[\{"dial":"127\.0\.0\.1:3000"\}\]/);
     assert.doesNotMatch(stderr, /"level":"(warn|error)"/);
   });
+});
+
+const ofWitness = readFileSync(join(root, 'docs/operations/run-a-witness.md'), 'utf8');
+
+it('the settings of a witness are those of its unit, and Caddy accepts its configuration', (t) => {
+  const [, settings = ''] = /witness\.env <<'ENV'\n([\s\S]*?)ENV\n/.exec(ofWitness) ?? [];
+  const [command = ''] = lines(read('countersign-witness.service'), 'ExecStart');
+  for (const [, name = ''] of settings.matchAll(/^(\w+)=/gm)) assert.ok(command.includes(name), name);
+  const caddy = findProgram('caddy');
+  if (!caddy) return skipWithout(t, 'caddy');
+  const [, config = ''] = /For Caddy:\n\n```\n([\s\S]*?)```/.exec(ofWitness) ?? [];
+  const file = join(mkdtempSync(join(tmpdir(), 'countersign-caddy-')), 'Caddyfile');
+  t.after(() => rmSync(dirname(file), { recursive: true, force: true }));
+  writeFileSync(file, config);
+  const args = ['adapt', '--adapter', 'caddyfile', '--config', file];
+  const { status, stdout, stderr } = runSync(caddy, args);
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /"path":\["\/add-checkpoint"\]/);
+  assert.match(stdout, /"dial":"127\.0\.0\.1:8787"/);
+  assert.doesNotMatch(stderr, /"level":"(warn|error)"/);
 });
 
 /** The first commands of a step in the guide. */

@@ -66,6 +66,32 @@ describe('the difference', () => {
     assert.ok(!stdout.includes('\u001b'), 'no colours without a terminal');
   });
 
+  it('names each label of an agent that is added, changed or removed, and null removes the display name', async () => {
+    const text = (fields: string) => `version: 1\nagents:${agentText('labelled@example.com', fields)}`;
+    const first = await applied(
+      text('    displayName: "Reader: one"\n    labels: {team: talent, env: prod, gone: ""}\n'),
+      '--yes',
+    );
+    assert.equal(first.code, 0, first.output);
+    assert.match(first.stdout, /^ {4}displayName +Reader: one$/m);
+    assert.match(first.stdout, /^ {4}labels +(?=.*team:talent)(?=.*env:prod).*gone:/m);
+    const kept = await applied(text(''), '--plan');
+    assert.match(kept.stdout, /No difference\./);
+    const reordered = await applied(text('    labels: {gone: "", env: prod, team: talent}\n'), '--plan');
+    assert.match(reordered.stdout, /No difference\./);
+
+    const second = await applied(
+      text('    displayName: null\n    labels: {team: talent, env: test, "cost/center": "4711"}\n'),
+      '--yes',
+    );
+    assert.match(second.stdout, /^ {4}displayName +Reader: one → none$/m);
+    assert.match(second.stdout, /^ {4}labels +\+ env:test, \+ cost\/center:4711, - env:prod, - gone:$/m);
+    const { displayName, labels } = await agentBy('labelled@example.com');
+    assert.deepEqual([displayName, labels], [null, { team: 'talent', env: 'test', 'cost/center': '4711' }]);
+    const { stdout } = await countersign(['export']);
+    assert.match(stdout, /env: test/);
+  });
+
   it('is one JSON object with --json', async () => {
     const file = fileWith(`version: 1\nagents:${agentText('json@example.com')}`);
     const planned = await countersign(['apply', '-f', file, '--plan', '--json']);

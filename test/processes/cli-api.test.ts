@@ -342,7 +342,7 @@ describe('people and their connections', () => {
 describe('refusals are one line with an exit code', () => {
   it('of the command line: wrong commands, flags and values', async () => {
     assertRefused(await run(['dev', '--port', 'x']), 2, /port/i);
-    assertRefused(await run(['scaffold', 'not-a-uuid', '--out', 'x']), 2, /is not an agent id/);
+    assertRefused(await run(['scaffold', 'not-a-uuid', '--out', 'x']), 5, /no agent not-a-uuid/);
     assertRefused(
       await run(['agnets']),
       2,
@@ -367,7 +367,7 @@ describe('refusals are one line with an exit code', () => {
     assertRefused(secret, 2, /there is no option --client-secret, .* --secret-stdin\. See/);
     assert.ok(!secret.stderr.includes('hidden'));
     assertRefused(await run(['agents', 'get']), 2, /missing required argument 'agentId'/);
-    assertRefused(await run(['agents', 'get', 'x']), 2, /agentId must be a UUID/);
+    assertRefused(await run(['approvals', 'show', 'x']), 2, /approvalId must be a UUID/);
   });
 
   it('a group without a verb shows its help, with code 2; help takes the words of a command', async () => {

@@ -94,7 +94,7 @@ describe('approve and deny', () => {
         assertRefused(
           await run(env, ['approvals', verb, approvalId]),
           4,
-          /^countersign: only a person decides.*countersign login --code/,
+          /^countersign: only a person decides.*countersign login --profile me/,
         );
     assertRefused(await run(asAgent, ['approvals', 'list', '--mine']), 4, /only a person/);
     const browser = createBrowser(t, issuer);

@@ -108,7 +108,7 @@ describe('login --code', () => {
     assert.ok(!existsSync(file));
   });
 
-  it('is asked for on a terminal and not shown; the question for the client id takes a code, too', async (t) => {
+  it('is asked for on a terminal and not shown', async (t) => {
     if (!hasPty()) return skipWithout(t, 'python3');
     const file = newConfig();
     const env = { COUNTERSIGN_CONFIG: file };
@@ -121,14 +121,7 @@ describe('login --code', () => {
     });
     assert.equal(asked.code, 0, asked.screen);
     assert.ok(!asked.screen.includes(code));
-    const second = await makeCode(browser);
-    const either = await run(['login', '--url', url, '--profile', 'other'], {
-      env,
-      answers: [['one-time code of the console, or client id (not shown): ', `${second}\r`]],
-    });
-    assert.equal(either.code, 0, either.output);
-    assert.ok(!either.output.includes(second));
-    assert.equal(Object.keys(stored(file).profiles).length, 2);
+    assert.equal(Object.keys(stored(file).profiles).length, 1);
   });
 
   it('usage: a code is never the value of an option, and not both a code and a client', async () => {

@@ -69,12 +69,11 @@ describe('login', () => {
   it('asks on a terminal, and shows everything but the secret', async (t) => {
     if (!hasPty()) return skipWithout(t, 'python3');
     const file = newConfig();
-    const { code, screen } = await runOnTerminal(['login', '--profile', 'typed'], {
+    const { code, screen } = await runOnTerminal(['login', '--profile', 'typed', '--client-id', clientId], {
       env: { COUNTERSIGN_CONFIG: file },
       cwd: folder,
       answers: [
         ['address of the server: ', `${url}\r`],
-        ['client id (not shown): ', `${clientId}\r`],
         ['client secret (not shown): ', `${clientSecret.slice(0, -1)}x\u007f${clientSecret.slice(-1)}\r`],
       ],
     });

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findPostmaster, readPostmasterFile } from '../../src/adapters/embedded-postgres/postmaster.ts';
 import { succeed } from '../support/child-process.ts';
+import { runCommand } from '../support/command-line.ts';
 import { startInProcess } from '../support/commands-in-process.ts';
 import { newAgent, skipWithout } from '../support/harness.ts';
 import {
@@ -250,6 +251,38 @@ describe('dev', () => {
     assert.notEqual(adminOf(folder).clientSecret, renewed.clientSecret);
     assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
     await stop(second, folder, port);
+  });
+
+  test('audit and doctor find the instance without any variable, running or not', async () => {
+    const data = ['--data', join(folder, 'data')];
+    const beside = (...args: string[]) => runCommand([...args, ...data], { env: {}, cwd: folder });
+    const running = await startInside(folder, port);
+    const verified = await beside('audit', 'verify');
+    assert.equal(verified.code, 0, verified.output);
+    assert.match(verified.stdout, /^The audit log is intact: \d+ events/m);
+    assert.match(verified.stderr, /^This is about the instance of `countersign dev` in /m);
+    const exported = join(folder, 'audit.jsonl');
+    assert.equal((await beside('audit', 'export', '--output', exported)).code, 0);
+    const healthy = await beside('doctor', '--json');
+    const { findings } = JSON.parse(healthy.stdout) as { findings: { name: string; status: string }[] };
+    const statusOf = (name: string) => findings.find((finding) => finding.name === name)?.status;
+    assert.deepEqual(
+      findings.filter(({ status }) => status === 'problem'),
+      [],
+    );
+    for (const name of ['configuration', 'keys', 'database', 'migrations', 'audit key', 'base url', 'issuer'])
+      assert.equal(statusOf(name), 'ok', name);
+    await stop(running, folder, port);
+
+    const offline = await beside('audit', 'verify');
+    assert.equal(offline.code, 0, offline.output);
+    assert.equal(await findPostmaster(clusterOf(folder)), undefined, 'PostgreSQL ran for the command only');
+    assert.match((await beside('audit', 'verify', exported)).stdout, /^The export is intact/m);
+    const stopped = await beside('doctor');
+    assert.equal(stopped.code, 1);
+    assert.match(stopped.stdout, /^problem +server +the instance in .* does not run$/m);
+    assert.match(stopped.stdout, /^1 problem,/m);
+    assert.match((await runCommand(['audit', 'verify'], { env: {}, cwd: folder })).output, /JWT_PRIVATE_KEY/);
   });
 
   test('reports a port in use in one line and stops PostgreSQL', async (t) => {

@@ -1,10 +1,11 @@
 /** `countersign doctor`: real processes, a real server, and each problem that can be produced. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Finding } from '../../src/commands/doctor/check.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { runCommand } from '../support/command-line.ts';
@@ -18,6 +19,7 @@ import {
 import { startNats } from '../support/peers/brokers.ts';
 import { relayTo, startPeer } from '../support/peers/http-peer.ts';
 import { authorityFile } from '../support/peers/receivers.ts';
+import { useCredentials } from '../support/peers/s3-server.ts';
 import {
   authorize,
   freePort,
@@ -105,6 +107,7 @@ describe('countersign doctor', () => {
     found.is('request ids', 'ok', /comes back/);
     found.is('policies', 'ok', /built-in/);
     found.is('kafka', 'skipped', /not configured/);
+    found.is('audit archive', 'skipped', /not configured/);
     for (const name of ['node', 'open files', 'time zone', 'disk (temporary files)'])
       assert.notEqual(found.statusOf(name), undefined, name);
   });
@@ -128,11 +131,6 @@ describe('countersign doctor', () => {
     assert.equal(findings.find(({ name }) => name === 'database')?.status, 'skipped');
     assert.equal(findings.find(({ name }) => name === 'node')?.status, 'ok');
     assert.match(output, /^doctor checks the environment of a server: .* None of them is set here\.$/m);
-    writeFileSync(join(folder, 'admin.json'), '{}');
-    const dev = await runCommand(['doctor', '--data', folder], { env: {}, cwd: folder });
-    assert.equal(dev.code, 1);
-    rmSync(join(folder, 'admin.json'));
-    assert.match(dev.output, /^doctor checks .* The instance of `countersign dev` in .* sets its own;/);
     assert.doesNotMatch((await run()).output, /None of them is set/);
   });
 
@@ -164,6 +162,31 @@ describe('countersign doctor', () => {
     writeFileSync(join(policies, 'all.cedar'), 'permit (principal, action, resource;');
     const found = await examine({ POLICIES_DIR: policies });
     found.is('policies', 'problem', /all\.cedar is not a valid policy file/);
+  });
+
+  it('an audit archive that can be used, that is missing, that does not answer, and that is wrong', async () => {
+    const archive = mkdtempSync(join(folder, 'archive-'));
+    const url = pathToFileURL(archive).href;
+    const usable = await examine({ AUDIT_ARCHIVE_URL: url });
+    usable.is('audit archive', 'ok', /^file:.*: listed; wrote a file, linked it, and removed both$/);
+    assert.deepEqual(readdirSync(archive, { recursive: true }), ['.unfinished']);
+    const missing = await examine({ AUDIT_ARCHIVE_URL: `${url}/nowhere` });
+    missing.is('audit archive', 'problem', /the folder does not exist: create it/);
+    // The SDK reads them from the process.
+    const end = useCredentials({ accessKeyId: 'key', secretAccessKey: 'hidden-word' });
+    const away = await examine({
+      AUDIT_ARCHIVE_URL: 's3://bucket/prefix',
+      AUDIT_ARCHIVE_ENDPOINT: 'http://127.0.0.1:1',
+    }).finally(end);
+    away.is(
+      'audit archive',
+      'problem',
+      /^s3:\/\/bucket\/prefix at 127.0.0.1:1: listing failed: .*ECONNREFUSED/,
+    );
+    assert.doesNotMatch(away.output, /hidden-word/);
+    const wrong = await examine({ AUDIT_ARCHIVE_URL: 's3://' });
+    wrong.is('configuration', 'problem', /AUDIT_ARCHIVE_URL names no bucket/);
+    wrong.is('audit archive', 'skipped', /^not checked: AUDIT_ARCHIVE_URL names no bucket/);
   });
 
   it('a data folder that cannot be written to; root may write everywhere', async () => {

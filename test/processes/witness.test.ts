@@ -169,6 +169,9 @@ describe('countersign witness', async () => {
     assert.match(witness.command.stderr(), /FORK: log\.example\/log/);
     await log.grow(['g']);
     assert.equal((await witness.add(await log.request(405))).status, 403);
+    const stale = await witness.add(await log.request(0));
+    assert.deepEqual([stale.status, parseKnownSize(stale.text)], [409, 405], 'it still says what it knows');
+    assert.equal((await witness.add(await log.request(405, { proofFrom: 4 }))).status, 422);
     await witness.stop();
     const { logs } = JSON.parse(readFileSync(files.state, 'utf8'));
     assert.equal(logs['log.example/log'].size, 405);

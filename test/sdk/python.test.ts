@@ -1,7 +1,17 @@
 /** The Python SDK: built as a wheel, installed into a fresh environment, checked with its own tools, and run against a server. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,12 +19,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { succeed } from '../support/child-process.ts';
+import { zstdCompressSync } from 'node:zlib';
+import { chainSentences } from '../../sdk/typescript/src/audit/findings.ts';
+import { runSync, succeed } from '../support/child-process.ts';
 import { clientOf, listen, listenForApprovals } from '../support/clients/listening.ts';
+import { runCommand } from '../support/command-line.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
 import { findProgram, freePort, until } from '../support/programs.ts';
 import { createTrustClient } from '../support/scenarios/trust.ts';
+import type { AuditExportCase } from '../support/sdk/export-changes.ts';
 
 const sdk = fileURLToPath(new URL('../../sdk/', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sdk-python-'));
@@ -39,6 +53,9 @@ async function install(): Promise<void> {
     cpSync(join(source, name), join(project, name), { recursive: true });
   copyFileSync(join(sdk, 'vectors.json'), join(folder, 'sdk', 'vectors.json'));
   copyFileSync(join(sdk, '..', 'openapi.json'), join(folder, 'openapi.json'));
+  const ofGo = 'typescript/test/transparency';
+  mkdirSync(join(folder, 'sdk', ofGo), { recursive: true });
+  copyFileSync(join(sdk, ofGo, 'vectors.json'), join(folder, 'sdk', ofGo, 'vectors.json'));
   await run('python3', ['-m', 'venv', join(folder, '.venv')]);
   const pip = ['-m', 'pip', '--quiet', '--disable-pip-version-check'];
   await run(python, [...pip, 'wheel', '--no-deps', '--wheel-dir', folder, source]);
@@ -58,7 +75,8 @@ const test = (title: string, work: (t: TestContext) => Promise<void>) =>
 
 /** A server with a webhook delivery and agents. Returns a function that writes them into a file for the tests. */
 async function prepareServer(): Promise<() => Promise<string>> {
-  const t = await listen({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+  const logKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const t = await listen({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', AUDIT_LOG_KEY: logKey.toString() });
   trustTestAuthority();
   const receiver = await startReceiver();
   const token = await t.token();
@@ -93,6 +111,8 @@ async function prepareServer(): Promise<() => Promise<string>> {
   return async () => {
     // A moment before they are used: they are valid for a few minutes, and the installation can take longer.
     const tokens = [await policy.sign({ aud: t.issuer }), await policy.sign({ aud: t.issuer })];
+    await t.app.audit.linkAll();
+    await t.app.instanceLog.grow();
     writeFileSync(
       file,
       JSON.stringify({ ...settings, approvals, workload: { clientId: policy.agentId, tokens } }),
@@ -153,4 +173,46 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     assert.doesNotMatch(output, /skipped|SKIPPED/, output);
     t.diagnostic(output.trim().split('\n').at(-1) ?? '');
   });
+
+  test('has the sentences of the TypeScript SDK for the findings of an export', async () => {
+    const program =
+      'import json; from countersign.audit_findings import *; print(json.dumps([SENTENCES, NO_LOG_PROOF]))';
+    const [sentences, noLogProof] = JSON.parse(await run(python, ['-c', program]));
+    const placeholders = new Proxy({}, { get: (_, name) => placeholder(String(name)) });
+    const templates = Object.entries(chainSentences).map(([code, sentence]) => [
+      code,
+      code === 'EXTERNAL_CHECKPOINT_MISSING' ? chainSentences[code]({}) : sentence(placeholders as never),
+    ]);
+    assert.deepEqual(sentences, Object.fromEntries(templates));
+    assert.equal(noLogProof, chainSentences.LOG_QUORUM_MISSING({ absent: [] }));
+  });
+
+  test('`python -m countersign audit verify` prints what `countersign audit verify` prints', async () => {
+    const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
+      readFileSync(join(sdk, 'vectors.json'), 'utf8'),
+    );
+    for (const name of [
+      'with events that are newer than the checkpoint of the log',
+      'a day',
+      'one of two witnesses has cosigned',
+      'two links were swapped',
+      'the last line of a day is not signed',
+    ]) {
+      const { lines, jwks, log, valid } = auditExports.find((each) => each.name === name) as AuditExportCase;
+      writeFileSync(join(project, 'export.jsonl.zst'), zstdCompressSync(lines.join('\n')));
+      writeFileSync(join(project, 'jwks.json'), JSON.stringify(jwks));
+      const trust = log ? ['--log-key', log.key, ...log.witnesses.flatMap((key) => ['--witness', key])] : [];
+      const args = ['audit', 'verify', 'export.jsonl.zst', '--keys', 'jwks.json', ...trust];
+      const ours = await runCommand(args, { env: {}, cwd: project });
+      const { status, stdout, stderr } = runSync(python, ['-m', 'countersign', ...args], {
+        cwd: project,
+        timeout,
+      });
+      assert.deepEqual([name, status, stdout, stderr], [name, ours.code, ours.stdout, ours.stderr]);
+      assert.equal(status, valid ? 0 : 1);
+    }
+  });
 });
+
+/** As Python's templates write it; a list of names is joined. */
+const placeholder = (name: string) => Object.assign(`{${name}}`, { join: () => `{${name}}` });

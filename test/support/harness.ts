@@ -37,8 +37,11 @@ export function createTestClock(): TestClock {
 export const startOfMinute = (clock: TestClock): void => clock.advance(60_000 - (clock.now() % 60_000));
 
 /** A database cloned from the migrated template by file copy, which is faster; dropped when the test file ends. */
-export async function createDatabase(): Promise<string> {
-  const template = new URL(requiredVariable('TEST_POSTGRES_URL'));
+export const createDatabase = (): Promise<string> => copyDatabase(requiredVariable('TEST_POSTGRES_URL'));
+
+/** A copy of a database, as a backup of this moment; no session may be connected to the original. */
+export async function copyDatabase(original: string): Promise<string> {
+  const template = new URL(original);
   const name = `t_${randomBytes(8).toString('hex')}`;
   const maintenance = new URL('/postgres', template).href;
   await execute(
@@ -114,6 +117,8 @@ export interface Answer {
 
 export interface TestApp {
   readonly app: App;
+  /** Before the test file ends. */
+  stop(): Promise<void>;
   readonly clock: TestClock;
   readonly databaseUrl: string;
   readonly operator: Operator;
@@ -164,7 +169,9 @@ export async function startApp(
   const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
   const app = await createApp({ config, log, clock, ...options });
-  after(() => app.close());
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= app.close());
+  after(stop);
   await app.prepare();
   const operator = other?.operator ?? (await createOperator(app, false));
 
@@ -211,6 +218,7 @@ export async function startApp(
 
   return {
     app,
+    stop,
     clock,
     databaseUrl,
     operator,

@@ -64,6 +64,7 @@ const slowest = [
   'test/processes/shutdown.test.ts',
   'src/adapters/embedded-postgres/embedded-postgres.test.ts',
   'src/adapters/brokers/brokers.test.ts',
+  'src/adapters/object-storage/s3.test.ts',
   'src/features/streams/streams.test.ts',
   'src/features/audit/verify/tamper.test.ts',
   'src/features/scaffold/scaffold.test.ts',
@@ -81,6 +82,7 @@ const extended = new Set([
   'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
   'test/clients/protected-apis.test.ts',
+  'test/clients/transparency-dev.test.ts',
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
   'test/scaffold/escapers.test.ts',
@@ -94,6 +96,7 @@ const extended = new Set([
   // Need brokers, proxies, poolers or other servers.
   'test/clients/keycloak.test.ts',
   'src/adapters/brokers/brokers.test.ts',
+  'src/adapters/object-storage/s3.test.ts',
   'src/features/streams/streams.test.ts',
   'test/deploy/compose-kafka.test.ts',
   'test/deploy/compose-run.test.ts',
@@ -151,6 +154,7 @@ const isMain = (file: string) => dirname(file).split('/').includes(basename(file
 /** Not in a quick run either: each takes five seconds or more beside three others. */
 const long = new Set([
   'src/adapters/kv/kv.test.ts',
+  'src/adapters/object-storage/object-storage.test.ts',
   'src/adapters/postgres/postgres.test.ts',
   'src/adapters/stripe/stripe.test.ts',
   'src/features/access/access.test.ts',

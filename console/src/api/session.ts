@@ -59,9 +59,13 @@ export interface CommandLineCode {
   readonly expiresIn: number;
 }
 
-/** A code with which the command line signs in, once. */
-export const createCommandLineCode = async (): Promise<CommandLineCode> =>
-  (await sendJson('POST', '/console/api/command-line-codes')) as CommandLineCode;
+/** A code with which the command line signs in, once. With a challenge, only the command that made the challenge can use it. */
+export const createCommandLineCode = async (codeChallenge?: string): Promise<CommandLineCode> =>
+  (await sendJson(
+    'POST',
+    '/console/api/command-line-codes',
+    codeChallenge === undefined ? undefined : { codeChallenge },
+  )) as CommandLineCode;
 
 export const fetchSignInOptions = async (signal?: AbortSignal): Promise<SignInOptions> =>
   (await sendJson('GET', '/console/api/sign-in-options', undefined, { signal })) as SignInOptions;

@@ -151,13 +151,8 @@ function AccountMenu() {
   const session = useSession();
   const { signOut } = useSessionState();
   const [dialogOpened, dialog] = useDisclosure(false);
-  // The command line needs an agent.
   const hasAgent = !isMember(session);
-  useCommands(
-    hasAgent
-      ? [{ id: 'command-line', label: commandLine, keywords: 'cli terminal code', run: dialog.open }]
-      : [],
-  );
+  useCommands([{ id: 'command-line', label: commandLine, keywords: 'cli terminal code', run: dialog.open }]);
   const name = session.person?.name ?? session.agentName;
   return (
     <>
@@ -194,11 +189,9 @@ function AccountMenu() {
           <Menu.Label>Role</Menu.Label>
           <div className={classes.menuText}>{session.role}</div>
           <Menu.Divider />
-          {hasAgent && (
-            <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
-              {commandLine}
-            </Menu.Item>
-          )}
+          <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
+            {commandLine}
+          </Menu.Item>
           <Menu.Item component="a" href="/docs/" leftSection={<Icon name="docs" />}>
             API reference
           </Menu.Item>

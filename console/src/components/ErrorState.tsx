@@ -1,4 +1,5 @@
 import { Alert, Button, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { toApiError } from '../api/api-error.ts';
 import { RequestId } from './ErrorAlert.tsx';
 import { Icon } from './Icon.tsx';
@@ -9,6 +10,8 @@ interface ErrorStateProps {
   readonly title?: string | undefined;
   readonly onRetry?: (() => void) | undefined;
   readonly retryLabel?: string;
+  /** Another way out, as a button. */
+  readonly help?: ReactNode;
 }
 
 /** A failed request: the API's message, the request id, and a way to try again. 403 shows "no permission". */
@@ -17,6 +20,7 @@ export function ErrorState({
   title = 'This could not be loaded',
   onRetry,
   retryLabel = 'Try again',
+  help,
 }: ErrorStateProps) {
   const problem = toApiError(error);
   if (problem.code === 'INSUFFICIENT_SCOPE' || problem.code === 'FORBIDDEN')
@@ -26,7 +30,8 @@ export function ErrorState({
       {problem.message}
       <RequestId id={problem.requestId} />
       {onRetry && (
-        <Group mt="xs">
+        <Group mt="xs" gap="xs">
+          {help}
           <Button variant="default" onClick={onRetry}>
             {retryLabel}
           </Button>

@@ -46,6 +46,8 @@ interface ListPageProps<Row> {
   readonly filters?: readonly Filter[];
   /** Without filters and rows. With a filter the list says that nothing matches. */
   readonly empty: EmptyStateProps;
+  /** Beside "Try again", for a failure that has another way out. */
+  readonly errorHelp?: (error: Error) => ReactNode;
   /** Buttons beside the title: create, `<CopyAsCurl …>`. */
   readonly actions?: ReactNode;
   /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
@@ -132,7 +134,13 @@ function ListContent<Row>(props: ListPageProps<Row> & { readonly selected: strin
   } = props;
   if (query.isPending) return <LoadingState label={`Loading ${noun}`} />;
   if (query.error && !query.data)
-    return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+    return (
+      <ErrorState
+        error={query.error}
+        onRetry={() => void query.refetch()}
+        help={props.errorHelp?.(query.error)}
+      />
+    );
   const rows = query.data?.data ?? [];
   const select = onOpen ?? (detail && ((row: Row) => onSearch({ selected: rowId(row) })));
   const names = filters.flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]));

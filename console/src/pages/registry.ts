@@ -4,6 +4,7 @@ import { agentPage, agentsPage } from './agents/page.ts';
 import { apiPage, apisPage } from './apis/page.ts';
 import { approvalPage, approvalsPage } from './approvals/page.ts';
 import { auditPage } from './audit/page.ts';
+import { commandLinePage } from './command-line/page.ts';
 import { compliancePage } from './compliance/page.ts';
 import { delegationsPage } from './delegations/page.ts';
 import { marketplacePage } from './marketplace/page.ts';
@@ -27,6 +28,10 @@ export const pages: readonly LoadablePage[] = [
   { ...approvalsPage, load: async () => (await import('./approvals/ApprovalsPage.tsx')).ApprovalsPage },
   { ...approvalPage, load: async () => (await import('./approvals/ApprovalPage.tsx')).ApprovalPage },
   { ...auditPage, load: async () => (await import('./audit/AuditPage.tsx')).AuditPage },
+  {
+    ...commandLinePage,
+    load: async () => (await import('./command-line/CommandLinePage.tsx')).CommandLinePage,
+  },
   { ...compliancePage, load: async () => (await import('./compliance/CompliancePage.tsx')).CompliancePage },
   {
     ...delegationsPage,

@@ -294,6 +294,8 @@ def test_a_real_audit_export(operator: Client) -> None:
     export = countersign.verify_audit_export(lines, checkpoint, jwks=jwks)
     assert (export.organization_id, export.chains) == (ORGANIZATION, 1)
     assert export.events > 10
+    log = countersign.LogTrust(httpx.get(f"{ISSUER}/log/key").text)
+    assert countersign.verify_audit_export(lines, jwks=jwks, log=log) == export
     changed = [line.replace("agent.created", "agent.deleted") for line in lines]
     with pytest.raises(AuditExportError) as finding:
         countersign.verify_audit_export(changed, jwks=jwks)

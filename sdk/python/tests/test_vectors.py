@@ -106,11 +106,25 @@ def test_webhook(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", VECTORS["auditExports"], ids=names(VECTORS["auditExports"]))
 def test_audit_export(case: dict[str, Any]) -> None:
-    lines, checkpoint, jwks = case["lines"], case["checkpoint"], case["jwks"]
-    if case["valid"]:
-        export = countersign.verify_audit_export(lines, checkpoint, jwks=jwks)
-        assert export.events == sum('"kind":"link"' in line for line in lines)
+    lines, checkpoint = case["lines"], case["checkpoint"]
+    log = countersign.LogTrust(**case["log"]) if "log" in case else None
+    options: dict[str, Any] = {"jwks": case["jwks"], "log": log}
+    if not case["valid"]:
+        with pytest.raises(AuditExportError) as refusal:
+            countersign.verify_audit_export(lines, checkpoint, **options)
+        assert (refusal.value.code, refusal.value.line) == (case["problem"], case.get("line"))
         return
-    with pytest.raises(AuditExportError) as refusal:
-        countersign.verify_audit_export(lines, checkpoint, jwks=jwks)
-    assert refusal.value.code == case["problem"]
+    export = countersign.verify_audit_export(lines, checkpoint, **options)
+    end = json.loads(next(line for line in reversed(lines) if line))
+    assert (export.chains, export.events) == (end["chains"], end["events"])
+    assert export.day == case.get("day")
+    expected = case.get("witnessed")
+    assert export.witnessed == (
+        expected
+        and countersign.Witnessed(
+            expected["checkpointSize"],
+            expected["time"],
+            tuple(expected["witnesses"]),
+            expected["events"],
+        )
+    )

@@ -6,7 +6,7 @@ export type AccessTokenResponse = { access_token: string; token_type: "Bearer" |
 
 export type AddedSignalSubject = { stream_id: string; subject: { format: string } & Record<string, unknown>; verified?: boolean | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -16,9 +16,9 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; displayName?: string | null | undefined; labels?: Record<string, string> | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
-export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
+export type AgentPage = { data: ListedAgent[]; total: number; page: number; limit: number };
 
 export type AgentUsage = { agentId: string; totals: { api_calls?: number | undefined; tokens_issued?: number | undefined; token_exchanges?: number | undefined; delegations_created?: number | undefined; webhook_deliveries?: number | undefined; introspections?: number | undefined } };
 
@@ -64,7 +64,7 @@ export type AuditPage = { data: AuditEvent[]; total: number; page: number; limit
 
 export type AuditVerification = { verified: boolean; checkedCount: number; fromDate: string | null; toDate: string | null; witnessed: Witnessed | null };
 
-export type AuditWitness = { name: string; checkpointSize: number | null; time: string | null; failing: string | null };
+export type AuditWitness = { name: string; verifierKey: string; checkpointSize: number | null; time: string | null; failing: string | null };
 
 export type AuditWitnesses = { quorum: number | null; witnessed: Witnessed | null; witnesses: AuditWitness[]; logKey: string | null };
 
@@ -154,6 +154,8 @@ export type IntrospectionRequest = { token: string; token_type_hint?: string | u
 
 export type KeySet = { keys: PublicJwk[] };
 
+export type ListedAgent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string; lastTokenDate?: string | null | undefined; secretExpiresAt?: string | null | undefined };
+
 export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string; agentCount: number };
 
 export type Listing = { listingId: string; agentId: string; organizationId: string; organizationName: string; organizationSlug: string; title: string; summary: string; description: string; categories: string[]; tags: string[]; capabilities: string[]; agentType: string; version: string; endpoints: { protocol: string; url: string }[]; documentationUrl: string | null; pricing: { model: string; url: string | null }; visibility: "public" | "organization"; verified: boolean; did: string; cardUrl: string; status: "draft" | "published" | "suspended" | "withdrawn"; publishedAt: string | null; createdAt: string; updatedAt: string };
@@ -168,7 +170,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; displayName?: string | null | undefined; labels?: Record<string, string> | undefined; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined; redirectUris?: string[] | undefined; publicClient?: boolean | undefined; notificationUri?: string | null | undefined; dpopBoundAccessTokens?: boolean | undefined };
 
 export type NewAuthorizationDetailType = { type: string; description?: string | null | undefined; schema: Record<string, unknown> };
 
@@ -449,7 +451,7 @@ export interface Operations {
   issueToken: { params: {  }; query: {  }; body: TokenRequest; response: AccessTokenResponse };
   jwks: { params: {  }; query: {  }; body: undefined; response: { keys: Record<string, unknown>[] } };
   listAgentGrants: { params: { agentId: string }; query: { page?: number | undefined; limit?: number | undefined; resourceId?: string | undefined }; body: undefined; response: GrantPage };
-  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined }; body: undefined; response: AgentPage };
+  listAgents: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; ids?: string | undefined; organizationId?: string | undefined; owner?: string | undefined; agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; email?: string | undefined; capability?: string | undefined; label?: string[] | undefined; registration?: "manual" | "document" | undefined; q?: string | undefined; sort?: "createdAt" | "name" | "email" | undefined; order?: "asc" | "desc" | undefined; include?: "activity" | undefined }; body: undefined; response: AgentPage };
   listApprovals: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "pending" | "approved" | "denied" | "expired" | "canceled" | undefined; agentId?: string | undefined }; body: undefined; response: ApprovalPage };
   listAuditArchives: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; from?: string | undefined; to?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditArchivePage };
   listAuditCheckpoints: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; organizationId?: string | undefined }; body: undefined; response: AuditCheckpointPage };
@@ -462,7 +464,7 @@ export interface Operations {
   listDelegations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; role?: "delegator" | "delegatee" | "any" | undefined; status?: "active" | "expired" | "revoked" | undefined; agentId?: string | undefined; subjectType?: "agent" | "person" | undefined; personId?: string | undefined; organizationId?: string | undefined }; body: undefined; response: DelegationPage };
   listListings: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; agentId?: string | undefined; status?: "draft" | "published" | "suspended" | "withdrawn" | undefined }; body: undefined; response: ListingPage };
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
-  listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };
+  listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined; slug?: string | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
   listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined }; body: undefined; response: PersonPage };
   listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };

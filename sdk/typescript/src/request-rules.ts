@@ -6,10 +6,11 @@ type Values = Readonly<Record<string, unknown>>;
 export const fillPath = (template: string, segmentOf: (name: string) => string): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(segmentOf(name)));
 
-/** Adds the values that there are; a list becomes its items with commas between them. */
+/** Adds the values that there are; a list becomes a parameter for each of its items. */
 export function withQuery(path: string, query: Values): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)]));
+  const search = new URLSearchParams(pairs).toString();
   return search ? `${path}?${search}` : path;
 }
 

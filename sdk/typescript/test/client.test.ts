@@ -248,6 +248,20 @@ describe('api', () => {
       assert.fail('there is none');
   });
 
+  it('a list in a query is a parameter for each of its items', async () => {
+    const labels = [{ team: 'a,b', env: 'prod' }, { team: 'a,b' }, { env: 'prod' }];
+    for (const each of labels)
+      await operator.api.createAgent({ body: { ...newAgent(), labels: each } as never });
+    const { data } = await operator.api.listAgents({
+      query: { label: ['team:a,b', 'env'], sort: 'name', include: 'activity' },
+    });
+    assert.deepEqual(
+      data.map(({ labels: found, lastTokenDate }) => [found, lastTokenDate]),
+      [[labels[0], null]],
+    );
+    assert.equal((await operator.api.listAgents({ query: { label: ['team:a,b'] } })).total, 2);
+  });
+
   it('all deliveries of a webhook', async () => {
     const webhook = await operator.api.createWebhook({
       body: { name: 'w', url: 'https://receiver.example/', events: ['agent.created'] },

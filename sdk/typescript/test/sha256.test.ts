@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { portableSha256, sha256 } from '../src/audit/sha256.ts';
+import { createSha256, portableSha256, sha256 } from '../src/audit/sha256.ts';
 
 const check = (data: string | Uint8Array) => {
   const expected = hash('sha256', data);
@@ -19,3 +19,20 @@ it('for any text and any bytes', () => {
 });
 
 it('for lone surrogates, which UTF-8 does not have', () => check('a\ud800b\udc00'));
+
+it('of parts, however they are cut, and of two messages at once', () => {
+  const parts = fc.array(fc.uint8Array({ maxLength: 150 }), { maxLength: 6 });
+  fc.assert(
+    fc.property(parts, parts, (one, other) => {
+      const [first, second] = [createSha256(), createSha256()];
+      for (const [at, part] of one.entries()) {
+        first.update(part);
+        second.update(other[at] ?? Uint8Array.of());
+        portableSha256(part);
+      }
+      for (const part of other.slice(one.length)) second.update(part);
+      assert.equal(first.digest(), hash('sha256', Buffer.concat(one)));
+      assert.equal(second.digest(), hash('sha256', Buffer.concat(other)));
+    }),
+  );
+});

@@ -536,6 +536,25 @@ describe('the poll', () => {
     await until('no problem', () => verifier.status().problem === undefined);
   });
 
+  it('after a failure, a poll without an answer is given up after half a second, and later ones after twice as long each', async (t) => {
+    const transmitter = createTransmitter();
+    start(t, transmitter);
+    await until('a long poll', () => transmitter.polls.length === 2);
+    const timeouts: number[] = [];
+    const { timeout } = AbortSignal;
+    t.mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
+      timeouts.push(milliseconds);
+      return timeout.call(AbortSignal, milliseconds);
+    });
+    transmitter.answer = () => {
+      throw new TypeError('fetch failed');
+    };
+    transmitter.wake();
+    // The first is the poll that fails.
+    await until('three retries', () => timeouts.length >= 4);
+    assert.deepEqual(timeouts.slice(1, 4), [500, 1_000, 2_000]);
+  });
+
   it('404: a new stream, which is read first', async (t) => {
     const transmitter = createTransmitter();
     const { verifier } = start(t, transmitter);

@@ -2,11 +2,14 @@
  * An embedded PostgreSQL for `countersign dev` and the tests; `serve` uses DATABASE_URL instead. One launcher owns a data directory at
  * a time. The next launcher adopts a server whose launcher was killed.
  */
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, prepareCluster } from './cluster.ts';
 import { awaitConnection, type Connection } from './connection.ts';
 import { acquireLock, keepOwnership } from './ownership.ts';
+import { readPassword } from './password.ts';
 import {
   endServer,
   findPostmaster,
@@ -58,6 +61,17 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     if (running) return running;
     await sleep(250);
   }
+}
+
+/** The address of the server that another process runs on the data directory. Changes nothing. */
+export async function findRunningPostgres({
+  dataDir,
+  database = 'countersign',
+}: Pick<EmbeddedPostgresOptions, 'dataDir' | 'database'>): Promise<string | undefined> {
+  const path = await realpath(dataDir).catch(() => resolve(dataDir));
+  const file = await readPostmasterFile(path);
+  if (!file?.port || file.isStopping || !isPostmaster(file.pid, path)) return undefined;
+  return urlOf({ port: file.port, password: await readPassword(resolve(dataDir)), database });
 }
 
 /** Undefined when there is no running server to adopt. */
@@ -161,10 +175,12 @@ async function takeOwnership(
     await stop();
     throw error;
   });
-  const password = encodeURIComponent(cluster.password);
-  const url = `postgres://postgres:${password}@127.0.0.1:${connection.port}/${encodeURIComponent(database)}`;
+  const url = urlOf({ port: connection.port, password: cluster.password, database });
   return { url, pid: server.pid, stop };
 }
+
+const urlOf = ({ port, password, database }: { port: number; password: string; database: string }) =>
+  `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
 
 async function createDatabase(client: pg.Client, name: string): Promise<void> {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);

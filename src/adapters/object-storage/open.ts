@@ -3,10 +3,10 @@ import type { ObjectStorage } from '../../kernel/ports/object-storage.ts';
 
 export interface CheckedStorage extends ObjectStorage {
   /**
-   * Whether it can be listed, read and written, without leaving an object. Returns what was checked; rejects with an ObjectStorageError
-   * for the first failure.
+   * Whether it can be listed, read and written, without leaving an object. Returns what was done; rejects with an ObjectStorageError for
+   * the first failure.
    */
-  check(): Promise<readonly string[]>;
+  check(signal?: AbortSignal): Promise<readonly string[]>;
 }
 
 /** The SDK of S3 is only loaded when there is a bucket. */

@@ -27,19 +27,20 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^RequestTimeTooSkewed/, 'the clocks differ: synchronize this machine with NTP'],
   [/^NoSuchBucket/, 'there is no such bucket: create it, or correct AUDIT_ARCHIVE_URL'],
   [/object ?lock/i, 'the bucket has no Object Lock: make one that has, or remove AUDIT_ARCHIVE_LOCK_DAYS'],
+  [/^(\S*Quota\S*|\S*StorageFull|\S* 507)|no space left/i, 'the storage is full: enlarge it'],
   [
     /^(AccessDenied|\S* 403)/,
     'the credentials lack a right: they need s3:ListBucket on the bucket, s3:GetObject, s3:PutObject and s3:AbortMultipartUpload on its objects, and s3:PutObjectRetention with AUDIT_ARCHIVE_LOCK_DAYS',
   ],
+  [/Region is missing/, 'the region is not known: set AUDIT_ARCHIVE_REGION or AWS_REGION'],
   [
-    /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|\S* 30[17])|Region is missing/,
+    /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|\S* 30[17])/,
     'the bucket is in another region: set AUDIT_ARCHIVE_REGION to its region',
   ],
   [
     /^\S* 501/,
     'the server does not know what the archive needs: conditional writes (If-None-Match), multipart uploads, and Object Lock with AUDIT_ARCHIVE_LOCK_DAYS',
   ],
-  [/^(\S*Quota\S*|\S*StorageFull|\S* 507)|no space left/i, 'the storage is full: enlarge it'],
   [/^ConditionalRequestConflict/, 'another process wrote the same object at that time'],
   [
     /^(BadDigest|InvalidDigest|XAmzContentSHA256Mismatch)/,

@@ -9,7 +9,7 @@ import { openDatabaseLog } from './open.ts';
 
 export async function runArchive(io: Io, options: PlaceOptions): Promise<void> {
   const settings: ArchiveSettings = archiveSettings(io.env, options);
-  const { audit, isClockRight, close } = await openDatabaseLog(io, settings);
+  const { audit, isClockRight, close } = await openDatabaseLog(io, { archive: settings });
   const stopping = new AbortController();
   const ignore = io.onSignal(() => stopping.abort());
   try {

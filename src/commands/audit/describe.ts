@@ -5,6 +5,7 @@ import { loadVariable } from '../../kernel/config/config.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
 import { CommandError } from '../command-error.ts';
+import { findDevelopmentInstance } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { readJwks } from './trust.ts';
@@ -35,10 +36,11 @@ export function organizationIn({
 
 /** The public keys of the instance: of a file, or those that are configured. */
 export async function readRoots(
-  { env }: Io,
-  { keys }: { readonly keys?: string },
+  io: Io,
+  { keys, data }: { readonly keys?: string; readonly data?: string },
 ): Promise<readonly PublicKey[]> {
   if (keys !== undefined) return readJwks(keys);
+  const { env } = (data === undefined ? undefined : findDevelopmentInstance(io, data)) ?? io;
   const publicKeys = [
     loadVariable('jwtPublicKey', env),
     ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),

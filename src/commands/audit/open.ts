@@ -5,23 +5,37 @@ import { loadDirectDatabase, loadVariable } from '../../kernel/config/config.ts'
 import { keysMatch } from '../../kernel/config/keypair.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { CommandError } from '../command-error.ts';
+import { findDevelopmentInstance } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 
-export function openDatabaseLog({ env }: Io, archive?: ArchiveSettings) {
+/** With `data`, the folder of `dev`: its log when the environment names no server. */
+export async function openDatabaseLog(
+  io: Io,
+  { data, archive }: { readonly data?: string; readonly archive?: ArchiveSettings },
+) {
+  const development = data === undefined ? undefined : findDevelopmentInstance(io, data);
+  const { env } = development ?? io;
   const signingKeys = {
     privateKey: loadVariable('jwtPrivateKey', env),
     publicKey: loadVariable('jwtPublicKey', env),
   };
   if (!keysMatch(signingKeys))
     throw new CommandError('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
-  return openAudit({
-    database: loadDirectDatabase(env),
-    signingKeys,
-    previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
-    issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
-    witnesses: loadVariable('auditWitnesses', env),
-    archive,
-    // Findings are printed on standard output; the log would repeat them.
-    log: createLog({ level: 'silent' }),
-  });
+  const postgres = await development?.openDatabase();
+  try {
+    const audit = await openAudit({
+      database: loadDirectDatabase(postgres ? { ...env, DATABASE_URL: postgres.url } : env),
+      signingKeys,
+      previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
+      issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
+      witnesses: loadVariable('auditWitnesses', env),
+      archive,
+      // Findings are printed on standard output; the log would repeat them.
+      log: createLog({ level: 'silent' }),
+    });
+    return { ...audit, close: () => audit.close().finally(() => postgres?.stop()) };
+  } catch (error) {
+    await postgres?.stop();
+    throw error;
+  }
 }

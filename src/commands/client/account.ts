@@ -2,14 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { postForm } from '../../../sdk/typescript/src/request-rules.ts';
-import { readJson } from '../../../sdk/typescript/src/response.ts';
+import { discard, readJson } from '../../../sdk/typescript/src/response.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { defaultDataFolder } from './connection-options.ts';
-import { send } from './http.ts';
+import { ApiError, send } from './http.ts';
+import { findKeptToken, findOwnToken, keepToken } from './kept-tokens.ts';
 import { findProfile, type Profile } from './profiles/profiles.ts';
-import { sessionAccess } from './profiles/session.ts';
+import { fetchIdentity, sessionAccess } from './profiles/session.ts';
 
 export interface AccountOptions {
   readonly profile?: string;
@@ -20,14 +21,16 @@ export interface AccountOptions {
   readonly data: string;
 }
 
-/** `profile` is the name of the stored profile, if the account is one. */
-export type Account = Profile & { readonly profile?: string };
-type ClientAccount = Extract<Account, { readonly clientId: string }>;
+/** `profile` is the name of the stored profile, if the account is one. `isStored`: its secret is in a file, and so may its token be. */
+export type Account = Profile & { readonly profile?: string; readonly isStored?: boolean };
+export type ClientAccount = Extract<Account, { readonly clientId: string }>;
 export type SessionAccount = Extract<Account, { readonly session: string }>;
 
 /** How the requests of an account prove it. */
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
+  /** A token that an earlier command got: it may lack a scope that the client has got since. */
+  readonly isKept?: boolean;
   /** Absent when a refused proof can be renewed; otherwise the end of the error's message. */
   readonly remedy?: string;
 }
@@ -67,7 +70,8 @@ export function accountFrom(io: Io, options: AccountOptions): Account {
     clientId: clientId ?? ('clientId' in own ? own.clientId : undefined),
     clientSecret: clientSecret ?? ('clientSecret' in own ? own.clientSecret : undefined),
   };
-  if (client.url && client.clientId && client.clientSecret) return client as ClientAccount;
+  if (client.url && client.clientId && client.clientSecret)
+    return { ...(client as ClientAccount), isStored: !clientId && !clientSecret };
   throw new CommandError(
     url && known.url && own !== known
       ? `no credentials for ${quoted(url)}: run \`countersign login --url ${quoted(url)}\`, or set COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET; those ${stored ? `of the profile ${stored.profile}` : `in ${file}`} are for ${quoted(known.url)} only`
@@ -88,12 +92,12 @@ function namedAccount(io: Io, name: string, url: string | undefined): Account {
       `the profile ${name} is for ${quoted(profile.url)}, not for ${quoted(url)}`,
       exitCodes.usage,
     );
-  return { ...profile, profile: name };
+  return { ...profile, profile: name, isStored: true };
 }
 
 function currentAccount(io: Io): (Account & { readonly profile: string }) | undefined {
   const found = findProfile(io);
-  return found && { ...found, profile: found.name };
+  return found && { ...found, profile: found.name, isStored: true };
 }
 
 export function requireAddress(url: string): void {
@@ -130,11 +134,46 @@ export function basePath(account: Account, own: boolean): string {
   return '/api/v1';
 }
 
-/** A new proof for each call: a token of a client, or the cookie of a session. */
-export async function accessOf(account: Account): Promise<Access> {
+/** A token of a client, or the cookie of a session. `refused` is the proof that the server did not accept. */
+export async function accessOf(io: Io, account: Account, refused?: Access): Promise<Access> {
   if ('session' in account) return sessionAccess(account);
-  const { access_token } = await requestToken(account);
-  return { headers: { authorization: `Bearer ${access_token}` } };
+  const isGood = (token: string | undefined): token is string =>
+    token !== undefined && bearer(token).authorization !== refused?.headers.authorization;
+  const own = findOwnToken(io, account);
+  if (isGood(own)) return { headers: bearer(own) };
+  const kept = findKeptToken(io, account);
+  if (isGood(kept)) return { headers: bearer(kept), isKept: true };
+  return { headers: bearer(await newToken(io, account)) };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** For our own API, with all that the client may have. */
+export async function tokenOf(io: Io, account: ClientAccount): Promise<string> {
+  return findOwnToken(io, account) ?? findKeptToken(io, account) ?? newToken(io, account);
+}
+
+/** The organization that the account belongs to. */
+export async function organizationOf(io: Io, account: Account): Promise<string> {
+  if ('session' in account) return (await fetchIdentity(account)).organizationId;
+  return String(claimsOf(await tokenOf(io, account)).organization_id);
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Not verified: the server that issued it is the one that we asked. */
+export function claimsOf(token: string): Claims {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  } catch {
+    throw new CommandError('the server sent a token that is no JWT');
+  }
+}
+
+async function newToken(io: Io, account: ClientAccount): Promise<string> {
+  const { access_token: token, expires_in: expiresIn } = await requestToken(account);
+  await keepToken(io, account, { token, expiresIn });
+  return token;
 }
 
 interface TokenAnswer {
@@ -163,6 +202,14 @@ export async function requestToken(
   if (isToken(answer)) return answer;
   throw new CommandError(`${url} sent no access token; is it the address of Countersign?`);
 }
+
+/** By itself. A token that has ended already is no error. */
+export const revokeToken = ({ url }: ClientAccount, token: string): Promise<void> =>
+  send(`${url}/api/v1/token/revoke`, postForm({ token }, bearer(token)), async (response) =>
+    discard(response),
+  ).catch((error) => {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  });
 
 const remedyOf = ({ profile }: Account): string =>
   profile === undefined

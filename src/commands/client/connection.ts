@@ -32,6 +32,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** What concerns the person of a session: the path is relative to /console/api/me. */
   readonly own?: boolean;
+  /** The caller goes on without the answer: a refusal is no reason to get a token with more scopes. */
+  readonly optional?: boolean;
 }
 
 /** Several full rate windows of a minute. A longer Retry-After means that the quota of the day is used up. */
@@ -46,11 +48,12 @@ export function connect(io: Io, options: AccountOptions): Connection {
       printError(io, `${url} is busy (${busy?.status}); trying again in ${seconds} s`),
   });
   let access: Access | undefined;
+  let refused: Access | undefined;
 
   const read = async <T>(
     method: string,
     path: string,
-    { query = {}, body, headers, signal, own = false }: CallOptions,
+    { query = {}, body, headers, signal, own = false, optional = false }: CallOptions,
     readAnswer: Read<T>,
   ): Promise<T> => {
     if (own && !('session' in account)) throw notAPerson();
@@ -59,11 +62,14 @@ export function connect(io: Io, options: AccountOptions): Connection {
       repeat: isRepeatable(method, headers) ? 'after-answer' : 'after-429',
       signal,
       async init() {
-        access ??= await accessOf(account);
+        access ??= await accessOf(io, account, refused);
         return initOf(method, { ...access.headers, ...headers }, body);
       },
       renew({ status }: Response) {
-        if (status !== 401 || access?.remedy !== undefined) return false;
+        // A token from before may lack scopes that the client has now.
+        const isOutdated = status === 403 && access?.isKept && !optional;
+        if (access?.remedy !== undefined || !(status === 401 || isOutdated)) return false;
+        refused = access;
         access = undefined;
         return true;
       },
@@ -82,6 +88,6 @@ export function connect(io: Io, options: AccountOptions): Connection {
 
 const notAPerson = (): CommandError =>
   new CommandError(
-    'only a person decides, and this account is an agent: sign in with a one-time code of the console, `countersign login --code --profile me`, and give --profile me',
+    'only a person decides, and this account is an agent: sign in as a person, `countersign login --profile me`, and give --profile me',
     exitCodes.notPermitted,
   );

@@ -3,13 +3,14 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readBytes } from '../../../sdk/typescript/src/response.ts';
 import { unpack } from '../../adapters/zip.ts';
-import { isUuid } from '../../kernel/ids.ts';
-import { CommandError, exitCodes } from '../command-error.ts';
+import { CommandError } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { readSecretFromInput } from '../prompt.ts';
 import { print, quoted } from '../terminal.ts';
 import type { AccountOptions } from './account.ts';
 import { type Connection, connect } from './connection.ts';
+import { agentKind } from './names/kinds.ts';
+import { createIdOf } from './names/resolve.ts';
 
 interface ScaffoldOptions extends AccountOptions {
   readonly language: string;
@@ -36,13 +37,13 @@ const firstSteps: Readonly<Record<string, readonly string[]>> = {
   rust: [`${loadSettings} && cargo run`],
 };
 
-export async function scaffold(io: Io, agentId: string, options: ScaffoldOptions): Promise<void> {
+export async function scaffold(io: Io, agent: string, options: ScaffoldOptions): Promise<void> {
   const { language, force = false } = options;
-  if (!isUuid(agentId)) throw new CommandError(`${agentId} is not an agent id; give a UUID`, exitCodes.usage);
   const out = resolve(options.out);
   // Before the download, which would be useless.
   requireEmpty(out, force);
   const account = options.secretStdin ? { ...options, clientSecret: await readSecretFromInput(io) } : options;
+  const agentId = await createIdOf(io, account)(agentKind, agent);
   const files = await download(connect(io, account), agentId, language);
   for (const { path, bytes } of files) {
     const file = join(out, path);

@@ -17,6 +17,13 @@ export const serverOnly: readonly string[] = [
   'witness',
 ];
 
+/** Beside `dev`, the variables of a server are those of its instance. */
+const developmentData = [
+  '--data <folder>',
+  'data folder of a `countersign dev` instance, for a folder without the variables of a server',
+  '.countersign',
+] as const;
+
 const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];
 
 export function registerServerCommands(program: Command, io: Io): void {
@@ -115,7 +122,7 @@ export function registerServerCommands(program: Command, io: Io): void {
     )
     .argument(
       '[export]',
-      'file written by `countersign audit export`, or of the archive (.jsonl.zst) (default: verify the log in DATABASE_URL)',
+      'file written by `countersign audit export`, or of the archive (.jsonl.zst) (default: verify the log in DATABASE_URL, or of `countersign dev` in --data)',
     )
     .option(
       '--checkpoint <file>',
@@ -144,6 +151,7 @@ export function registerServerCommands(program: Command, io: Io): void {
       '--log-url <url>',
       'address of the log, e.g. https://id.example.com/log; what it serves must contain the checkpoints (export only)',
     )
+    .option(...developmentData)
     .action(async (file, options) => (await import('../audit.ts')).verifyAudit(io, { ...options, file }));
 
   audit
@@ -151,6 +159,7 @@ export function registerServerCommands(program: Command, io: Io): void {
     .description('write the audit log and the evidence to verify it offline, as JSON lines')
     .option('--organization <id>', 'UUID of the only organization to export (default: all)')
     .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
+    .option(...developmentData)
     .action(async (options) => (await import('../audit.ts')).exportAudit(io, options));
 
   registerArchive(audit, io);

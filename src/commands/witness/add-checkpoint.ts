@@ -46,17 +46,18 @@ export function createAddCheckpoint(deps: {
     if (keys.length === 0) return refuse(404, 'this witness does not know the log');
     if (!(await isSignedBy(request, keys))) return refuse(403, 'the log has not signed the checkpoint');
     const known = state.get(checkpoint.origin);
-    if (known?.fork !== undefined)
-      return refuse(403, `the log has signed two trees of ${known.size} entries: no more is cosigned`);
     const problem = known ? compare(known, request) : compareFirst(request);
-    if (problem?.status === 409 && known && isFork(known, request)) {
+    if (problem && known && known.fork === undefined && isFork(known, request)) {
       state.put(checkpoint.origin, { ...known, fork: formatNote(note) });
       return {
         ...problem,
         event: `FORK: ${checkpoint.origin} has signed two trees of ${known.size} entries`,
       };
     }
+    // Also after a fork: the log learns from it that its database went back, or that it is the other tree.
     if (problem) return problem;
+    if (known?.fork !== undefined)
+      return refuse(403, `the log has signed two trees of ${known.size} entries: no more is cosigned`);
     const { size, root } = checkpoint;
     if (!known || known.size < size) state.put(checkpoint.origin, { size, root });
     const signature = await cosign(note.text, now(), signer);

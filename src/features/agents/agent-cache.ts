@@ -7,7 +7,7 @@ import type { AgentDeps } from './feature.ts';
 import type { Agent } from './schema.ts';
 
 /** The number changes with the shape of the cached value: nodes of two versions may share a store. */
-const keyOf = (agentId: string) => `agent:4:${agentId.toLowerCase()}`;
+const keyOf = (agentId: string) => `agent:5:${agentId.toLowerCase()}`;
 
 export function createAgentCache(
   { cache, clock }: Pick<AgentDeps, 'cache' | 'clock'>,

@@ -45,6 +45,8 @@ describe('POST /agents', () => {
       ...wanted,
       agentId,
       organizationId: t.operator.organizationId,
+      displayName: null,
+      labels: {},
       status: 'active',
       allowedScopes: json.allowedScopes,
       rateLimitPerMinute: null,

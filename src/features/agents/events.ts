@@ -4,7 +4,7 @@ import type { Agent } from './schema.ts';
 export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
   const { allowedScopes, rateLimitPerMinute, redirectUris, publicClient, clientUri, notificationUri } = agent;
-  const { dpopBoundAccessTokens } = agent;
+  const { dpopBoundAccessTokens, displayName, labels } = agent;
   return {
     organizationId,
     agentId,
@@ -14,6 +14,8 @@ export const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) =
       owner,
       version,
       deploymentEnv,
+      ...(displayName !== null && { displayName }),
+      ...(Object.keys(labels).length > 0 && { labels }),
       allowedScopes,
       ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
       ...(redirectUris.length > 0 && { redirectUris }),

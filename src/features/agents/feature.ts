@@ -11,6 +11,7 @@ import type { CredentialService } from '../credentials/service.ts';
 import type { OrganizationService } from '../organizations/service.ts';
 import type { ProvisionedProofs } from '../provisioned-proofs/feature.ts';
 import type { ResourceAccess } from '../resources/access.ts';
+import type { Usage } from '../usage/feature.ts';
 import { createEmailIndexLoop } from './email-index-store.ts';
 import { agentRoutes } from './routes.ts';
 import type { PublicJwk } from './schema.ts';
@@ -30,6 +31,8 @@ export interface AgentDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'le
   readonly refuseClaimChange: ResourceAccess['refuseClaimChange'];
   readonly revokeCredentialsOf: CredentialService['revokeAllOf'];
   readonly hasActiveCredentials: CredentialService['hasActive'];
+  readonly secretExpiries: CredentialService['secretExpiries'];
+  readonly lastTokenDates: Usage['lastTokenDates'];
   hasTrustPolicies(tx: Tx, agentId: string): Promise<boolean>;
   /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */
   readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;

@@ -13,8 +13,8 @@ import {
 import type { AgentService } from './service.ts';
 
 /** Filters that a large part of the agents may match, without a counter for their total: counting a million matches takes long. */
-const isSearch = ({ q, capability, deploymentEnv, since, until }: AgentQuery): boolean =>
-  [q, capability, deploymentEnv, since, until].some((filter) => filter !== undefined);
+const isSearch = ({ q, capability, label, deploymentEnv, since, until }: AgentQuery): boolean =>
+  [q, capability, label, deploymentEnv, since, until].some((filter) => filter !== undefined);
 
 export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   route({
@@ -32,7 +32,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   }),
   route({
     id: 'listAgents',
-    summary: "List the organization's agents, newest first",
+    summary: "List the organization's agents, newest first unless sorted otherwise",
     tag: 'Agents',
     method: 'GET',
     url: '/agents',

@@ -5,8 +5,11 @@ import { limits, pageSizes } from '../../contract/limits.ts';
 import { httpsUrl, redirectUri } from '../../contract/patterns.ts';
 import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import {
+  LabelFilters,
+  Labels,
   literals,
   Nullable,
+  nameText,
   PageOf,
   pageQuery,
   Timestamp,
@@ -19,6 +22,7 @@ import { maxRedirectUriLength } from '../../kernel/redirect-uri.ts';
 
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
 export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
+export const agentOrders = ['createdAt', 'name', 'email'] as const;
 
 const Email = Type.String({ format: 'email', maxLength: 254, description: 'an e-mail address' });
 const Version = Type.String({
@@ -39,6 +43,14 @@ const Owner = Type.String({
   maxLength: 128,
   description: 'the team or person who is responsible for the agent',
 });
+const displayNameRule =
+  'a name for people, who see it beside the e-mail address: the address identifies the agent, the name proves nothing';
+const DisplayName = Nullable(Type.String(nameText(limits.displayNameLength, `; ${displayNameRule}`)));
+const labels = {
+  description:
+    'keys and values by which you group and find agents, such as team or cost center. They give no rights, and no token has them',
+};
+const AgentLabels = Type.Unsafe<Static<typeof Labels>>({ ...Labels, ...labels });
 const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
 
 const rateLimit = {
@@ -50,7 +62,6 @@ const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: limits.maxRequest
 const redirectUris = {
   description:
     'the addresses that may receive authorization codes of the agent as an OAuth client: https, or http with the host localhost, 127.0.0.1 or [::1], whose port is ignored',
-  examples: [['https://app.example.com/callback']],
 };
 const RedirectUris = Type.Array(
   Type.String({
@@ -87,38 +98,72 @@ const NotificationUri = Nullable(
   }),
 );
 
-export const Agent = Type.Object(
-  {
-    agentId: Uuid,
-    organizationId: Uuid,
-    email: Type.String(),
-    agentType: literals(agentTypes),
-    version: Type.String(),
-    capabilities: Type.Array(Type.String()),
-    owner: Type.String(),
-    deploymentEnv: literals(deploymentEnvs),
-    status: literals(agentStatuses),
-    allowedScopes: Type.Array(Type.String()),
-    rateLimitPerMinute: Nullable(Type.Integer(rateLimit)),
-    redirectUris: Type.Array(Type.String(), redirectUris),
-    publicClient: Type.Boolean({ ...publicClient, examples: [false] }),
-    clientUri: Nullable(
-      Type.String({
-        description:
-          'the address of the metadata document by which the client came; null for a registered agent',
-        examples: ['https://app.example.com/client.json'],
-      }),
-    ),
-    notificationUri: Nullable(Type.String(notificationUri)),
-    dpopBoundAccessTokens: Type.Boolean({ ...dpopBound, examples: [false] }),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'Agent' },
-);
+const agentFields = {
+  agentId: Uuid,
+  organizationId: Uuid,
+  email: Type.String(),
+  displayName: Nullable(Type.String({ description: displayNameRule })),
+  agentType: literals(agentTypes),
+  version: Type.String(),
+  capabilities: Type.Array(Type.String()),
+  owner: Type.String(),
+  deploymentEnv: literals(deploymentEnvs),
+  labels: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: Type.String(),
+    ...labels,
+  }),
+  status: literals(agentStatuses),
+  allowedScopes: Type.Array(Type.String()),
+  rateLimitPerMinute: Nullable(Type.Integer(rateLimit)),
+  redirectUris: Type.Array(Type.String(), {
+    ...redirectUris,
+    examples: [['https://app.example.com/callback']],
+  }),
+  publicClient: Type.Boolean({ ...publicClient, examples: [false] }),
+  clientUri: Nullable(
+    Type.String({
+      description:
+        'the address of the metadata document by which the client came; null for a registered agent',
+      examples: ['https://app.example.com/client.json'],
+    }),
+  ),
+  notificationUri: Nullable(Type.String(notificationUri)),
+  dpopBoundAccessTokens: Type.Boolean({ ...dpopBound, examples: [false] }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+export const Agent = Type.Object(agentFields, { title: 'Agent' });
 export type Agent = Static<typeof Agent>;
 
-export const AgentPage = PageOf(Agent, 'AgentPage');
+/** With `include=activity`. */
+const activity = {
+  lastTokenDate: Type.Optional(
+    Nullable(
+      Type.String({
+        format: 'date',
+        description: `the day (UTC) of the newest token that was issued to the agent; null: none in the last ${limits.usageRetentionDays} days. A token of the last minute may be missing`,
+        examples: ['2030-01-31'],
+      }),
+    ),
+  ),
+  secretExpiresAt: Type.Optional(
+    Nullable(
+      Type.Unsafe<string>({
+        ...Timestamp,
+        description:
+          'when the next of its client secrets expires; a past time: all of them have expired; null: none of them expires, or it has none',
+      }),
+    ),
+  ),
+};
+export type AgentActivity = Static<ReturnType<typeof Type.Object<typeof activity>>>;
+
+export const ListedAgent = Type.Object({ ...agentFields, ...activity }, { title: 'ListedAgent' });
+export type ListedAgent = Static<typeof ListedAgent>;
+
+export const AgentPage = PageOf(ListedAgent, 'AgentPage');
 
 export const NewAgent = Type.Object(
   {
@@ -128,6 +173,8 @@ export const NewAgent = Type.Object(
     capabilities: Capabilities,
     owner: Owner,
     deploymentEnv: literals(deploymentEnvs),
+    displayName: Type.Optional(DisplayName),
+    labels: Type.Optional(AgentLabels),
     organization_id: Type.Optional(Uuid),
     allowedScopes: Type.Optional(
       Type.Unsafe<Scope[]>({
@@ -150,8 +197,16 @@ export const AgentChange = Type.Object(
     agentType: Type.Optional(literals(agentTypes)),
     version: Type.Optional(Version),
     capabilities: Type.Optional(Capabilities),
-    owner: Type.Optional(Owner),
+    // Of all fields the one that gives the agent nothing: examples are pasted.
+    owner: Type.Optional(Type.Unsafe<Static<typeof Owner>>({ ...Owner, examples: ['talent-team'] })),
     deploymentEnv: Type.Optional(literals(deploymentEnvs)),
+    displayName: Type.Optional(DisplayName),
+    labels: Type.Optional(
+      Type.Unsafe<Static<typeof Labels>>({
+        ...AgentLabels,
+        description: `${labels.description}. Replaces all labels`,
+      }),
+    ),
     status: Type.Optional(literals(agentStatuses)),
     allowedScopes: Type.Optional(Scopes),
     rateLimitPerMinute: Type.Optional(RateLimit),
@@ -221,6 +276,7 @@ export const AgentQuery = Type.Object({
     Type.Unsafe<string>({ ...Email, description: 'an e-mail address, in upper or lower case' }),
   ),
   capability: Type.Optional(Capability),
+  label: Type.Optional(LabelFilters),
   registration: Type.Optional(
     Type.Unsafe<'manual' | 'document'>({
       ...literals(['manual', 'document']),
@@ -232,7 +288,27 @@ export const AgentQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 254,
-      description: 'the beginning of the e-mail address or of the owner, in upper or lower case',
+      description:
+        'the beginning of the e-mail address, of the display name or of the owner, in upper or lower case',
+    }),
+  ),
+  sort: Type.Optional(
+    Type.Unsafe<(typeof agentOrders)[number]>({
+      ...literals(agentOrders),
+      description:
+        'the order of the list; by default `createdAt`. `name`: by display name, and by e-mail address where there is none',
+    }),
+  ),
+  order: Type.Optional(
+    Type.Unsafe<'asc' | 'desc'>({
+      ...literals(['asc', 'desc']),
+      description: 'ascending or descending; by default newest first, and names and addresses from A to Z',
+    }),
+  ),
+  include: Type.Optional(
+    Type.Unsafe<'activity'>({
+      ...literals(['activity']),
+      description: '`activity` adds `lastTokenDate` and `secretExpiresAt` to each agent',
     }),
   ),
 });

@@ -25,7 +25,7 @@ import { type ClientAgents, createClientAgents } from './client-agents.ts';
 import { eventSubject } from './events.ts';
 import type { AgentDeps } from './feature.ts';
 import { readKeys, readPublishedKeys, type StoredKey } from './keys.ts';
-import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent } from './schema.ts';
+import type { Agent, AgentChange, AgentQuery, KeySet, ListedAgent, NewAgent } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -54,7 +54,7 @@ type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
 
 export interface AgentService extends ClientAgents {
   create(caller: Caller, wanted: NewAgent): Promise<Agent>;
-  list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
+  list(caller: Caller, query: AgentQuery): Promise<Page<ListedAgent>>;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   get(caller: Caller, agentId: string): MaybePromise<Agent>;
   /** Without authorization: for features that check access to agents of other organizations themselves. */
@@ -102,6 +102,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     refuseOwnAgent,
     hasActiveCredentials,
     hasTrustPolicies,
+    secretExpiries,
+    lastTokenDates,
   } = deps;
 
   const findAgent = createBatcher({
@@ -123,6 +125,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
   ) => {
     const now = isoTime(clock);
     const agent: Agent = {
+      displayName: null,
+      labels: {},
       redirectUris: [],
       publicClient: false,
       clientUri: null,
@@ -240,6 +244,18 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return after;
   };
 
+  const withActivity = async (agents: readonly Agent[]): Promise<ListedAgent[]> => {
+    const [dates, expiries] = await Promise.all([
+      lastTokenDates(agents),
+      secretExpiries(agents.map(({ agentId }) => agentId)),
+    ]);
+    return agents.map((agent) => ({
+      ...agent,
+      lastTokenDate: dates.get(agent.agentId) ?? null,
+      secretExpiresAt: expiries.get(agent.agentId) ?? null,
+    }));
+  };
+
   return {
     register,
     ...createClientAgents(deps, register),
@@ -266,7 +282,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     async list(caller, query) {
       const { rows, total } = await listAgents(db, tenantOf(caller), query, timeRangeOf(query));
-      return pageOf(query, rows, total);
+      return pageOf(query, query.include === 'activity' ? await withActivity(rows) : rows, total);
     },
 
     get(caller, agentId) {

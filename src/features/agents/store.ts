@@ -8,9 +8,9 @@ import { offsetOf } from '../../kernel/http/page.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`
-  agent_id as "agentId", organization_id as "organizationId", email, agent_type as "agentType", version, capabilities,
-  owner, deployment_env as "deploymentEnv", status, allowed_scopes as "allowedScopes",
-  rate_limit_per_minute as "rateLimitPerMinute", redirect_uris as "redirectUris", public_client as "publicClient",
+  agent_id as "agentId", organization_id as "organizationId", email, display_name as "displayName",
+  labels, agent_type as "agentType", version, capabilities, owner, deployment_env as "deploymentEnv", status,
+  allowed_scopes as "allowedScopes", rate_limit_per_minute as "rateLimitPerMinute", redirect_uris as "redirectUris", public_client as "publicClient",
   client_uri as "clientUri", notification_uri as "notificationUri",
   dpop_bound_access_tokens as "dpopBoundAccessTokens", created_at as "createdAt", updated_at as "updatedAt"`;
 
@@ -36,19 +36,23 @@ export async function lockEmail(tx: Queryable, email: string): Promise<{ readonl
   );
 }
 
+/** What a filter may name: each key, and each key with its value. */
+const termsOf = (labels: Agent['labels']): string[] =>
+  Object.entries(labels).flatMap(([key, value]) => [key, `${key}:${value}`]);
+
 /** False when the e-mail is taken within the organization; or in any, as long as the index of earlier versions exists. */
 export async function insertAgent(db: Queryable, agent: Agent, registeredBy?: string): Promise<boolean> {
   const inserted = await db.run(
     'agents.insert',
     sql`insert into agents
-          (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
-           allowed_scopes, rate_limit_per_minute, redirect_uris, public_client, client_uri, notification_uri,
-           dpop_bound_access_tokens, created_at, updated_at, registered_by)
+          (agent_id, organization_id, email, display_name, labels, label_terms, agent_type, version, capabilities, owner,
+           deployment_env, status, allowed_scopes, rate_limit_per_minute, redirect_uris, public_client, client_uri,
+           notification_uri, dpop_bound_access_tokens, created_at, updated_at, registered_by)
         values
-          (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.agentType}, ${agent.version},
-           ${agent.capabilities}, ${agent.owner}, ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes},
-           ${agent.rateLimitPerMinute}, ${agent.redirectUris}, ${agent.publicClient}, ${agent.clientUri},
-           ${agent.notificationUri}, ${agent.dpopBoundAccessTokens}, ${agent.createdAt}, ${agent.updatedAt}, ${registeredBy ?? null})
+          (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.displayName}, ${JSON.stringify(agent.labels)},
+           ${termsOf(agent.labels)}, ${agent.agentType}, ${agent.version}, ${agent.capabilities}, ${agent.owner},
+           ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes}, ${agent.rateLimitPerMinute}, ${agent.redirectUris},
+           ${agent.publicClient}, ${agent.clientUri}, ${agent.notificationUri}, ${agent.dpopBoundAccessTokens}, ${agent.createdAt}, ${agent.updatedAt}, ${registeredBy ?? null})
         on conflict do nothing`,
   );
   return inserted === 1;
@@ -80,7 +84,9 @@ export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<vo
   await db.run(
     'agents.update',
     sql`update agents
-        set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
+        set display_name = ${agent.displayName}, labels = ${JSON.stringify(agent.labels)},
+            label_terms = ${termsOf(agent.labels)}, agent_type = ${agent.agentType}, version = ${agent.version},
+            capabilities = ${agent.capabilities},
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
             allowed_scopes = ${agent.allowedScopes}, rate_limit_per_minute = ${agent.rateLimitPerMinute},
             redirect_uris = ${agent.redirectUris}, public_client = ${agent.publicClient},
@@ -128,9 +134,17 @@ const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
 
 const registered = { manual: sql`client_uri is null`, document: sql`client_uri is not null` } as const;
 
-/** Filters that `agent_counts` does not know. Each has an index; migration 0026 has those of prefixes and capabilities. */
+/** Each has an index in either direction, for one organization and for all. */
+const sortKeys = {
+  createdAt: sql`created_at`,
+  email: sql`lower(email)`,
+  name: sql`lower(coalesce(display_name, email))`,
+} as const;
+const directions = { asc: sql`asc`, desc: sql`desc` } as const;
+
+/** Filters that `agent_counts` does not know. Each has an index; the migrations 0026 and 0049 have those of prefixes, capabilities and labels. */
 function freeFilters(
-  { ids, owner, email, q, deploymentEnv, capability, registration }: AgentQuery,
+  { ids, owner, email, q, deploymentEnv, capability, label, registration }: AgentQuery,
   range: TimeRange,
 ): Sql[] {
   const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
@@ -138,9 +152,14 @@ function freeFilters(
     ...(ids === undefined ? [] : [sql`agent_id = any(${ids.split(',')}::uuid[])`]),
     ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
     ...(email === undefined ? [] : [sql`lower(email) = lower(${email})`]),
-    ...(prefix === undefined ? [] : [sql`(lower(email) like ${prefix} or lower(owner) like ${prefix})`]),
+    ...(prefix === undefined
+      ? []
+      : [
+          sql`(lower(email) like ${prefix} or lower(display_name) like ${prefix} or lower(owner) like ${prefix})`,
+        ]),
     ...(deploymentEnv === undefined ? [] : [sql`deployment_env = ${deploymentEnv}`]),
     ...(capability === undefined ? [] : [sql`capabilities @> array[${capability}]`]),
+    ...(label === undefined ? [] : [sql`label_terms @> ${label}::text[]`]),
     ...(registration === undefined ? [] : [registered[registration]]),
     ...createdWithin(range),
   ];
@@ -152,7 +171,8 @@ export async function listAgents(
   query: AgentQuery,
   range: TimeRange,
 ) {
-  const { organizationId, agentType, status } = query;
+  const { organizationId, agentType, status, sort = 'createdAt' } = query;
+  const direction = directions[query.order ?? (sort === 'createdAt' ? 'desc' : 'asc')];
   const counted = [
     ofTenant(tenant),
     ...(organizationId === undefined ? [] : [sql`organization_id = ${organizationId}`]),
@@ -164,7 +184,7 @@ export async function listAgents(
   const rows = await db.many<Agent>(
     'agents.list',
     sql`select ${columns} from agents where ${matches}
-        order by created_at desc, agent_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+        order by ${sortKeys[sort]} ${direction}, agent_id ${direction} limit ${query.limit} offset ${offsetOf(query)}`,
   );
   const { total } = await db.one<{ total: number }>(
     'agents.count',

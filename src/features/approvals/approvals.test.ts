@@ -42,6 +42,9 @@ const withEmail = async (verified = true) => {
 describe('an approval', () => {
   it('from the request to a token for exactly this action, with events', async () => {
     const client = await asker();
+    const { email } = await operate('PATCH', `/agents/${client.agentId}`, {
+      displayName: 'ceo@company.example',
+    });
     const { browser, personId } = await member();
     const asked = succeed(
       await bcAuthorize(client, {
@@ -63,7 +66,8 @@ describe('an approval', () => {
       [approvalId, client.agentId, 'Pay invoice 17', [payment], 'pending'],
     );
     assert.deepEqual(shown.resource, { identifier: api.identifier, name: api.name });
-    assert.ok(shown.agentName.includes('@') && shown.url.endsWith(`/console/approvals/${approvalId}`));
+    assert.equal(shown.agentName, email, 'not the display name, which proves nothing');
+    assert.ok(shown.url.endsWith(`/console/approvals/${approvalId}`));
 
     const decided = succeed(await decide(browser, approvalId));
     assert.deepEqual([decided.status, decided.decidedBy], ['approved', personId]);

@@ -20,6 +20,7 @@ const { member, logIn, ask, decide, answerIn, consent, exchange, pathOf, request
 describe('the whole way', () => {
   it('a browser without a session: sign-in, consent, code, tokens, introspection, revocation', async () => {
     const client = await confidential();
+    await operate('PATCH', `/agents/${client.agentId}`, { displayName: 'The chief accountant' });
     const request = newRequest(client, { scope: 'orders:read orders:write' });
     const browser = newBrowser();
     const begun = await browser.request(request.url, { headers: { 'sec-fetch-site': 'none' } });

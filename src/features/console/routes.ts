@@ -10,7 +10,7 @@ import {
 } from '../../kernel/http/route.ts';
 import type { CodeService } from './codes/service.ts';
 import type { LinkService } from './links/service.ts';
-import { CommandLineCode, Link, Session, SignIn } from './schema.ts';
+import { CommandLineCode, Link, NewCommandLineCode, Session, SignIn } from './schema.ts';
 import type { SessionService } from './sessions/service.ts';
 import type { SignInService } from './sessions/sign-in.ts';
 
@@ -83,8 +83,9 @@ export const consoleRoutes = (
     limit: { perMinute: limits.console.codesPerMinute, per: 'caller' },
     quota: 'free',
     hidden: true,
-    schema: { response: { 201: CommandLineCode } },
-    handler: ({ caller, headers }) => codes.create(caller, String(headers.cookie)),
+    optionalBody: true,
+    schema: { body: NewCommandLineCode, response: { 201: CommandLineCode } },
+    handler: ({ caller, headers, body }) => codes.create(caller, String(headers.cookie), body.codeChallenge),
   }),
   route({
     id: 'createConsoleLink',

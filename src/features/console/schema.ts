@@ -15,6 +15,14 @@ export const SignIn = Type.Object(
         description: 'of a one-time link, after #code=, or for the command line',
       }),
     ),
+    codeVerifier: Type.Optional(
+      Type.String({
+        minLength: 43,
+        maxLength: 128,
+        pattern: '^[A-Za-z0-9._~-]+$',
+        description: 'with a code for the command line that was made with a challenge (RFC 7636)',
+      }),
+    ),
   },
   { title: 'SignIn', additionalProperties: false },
 );
@@ -50,6 +58,20 @@ export const Link = Type.Object(
   { title: 'ConsoleLink' },
 );
 export type Link = Static<typeof Link>;
+
+export const NewCommandLineCode = Type.Object(
+  {
+    codeChallenge: Type.Optional(
+      Type.String({
+        minLength: 43,
+        maxLength: 43,
+        pattern: '^[A-Za-z0-9_-]+$',
+        description: 'of the command line that waits for the code: S256 (RFC 7636)',
+      }),
+    ),
+  },
+  { title: 'NewCommandLineCode', additionalProperties: false },
+);
 
 export const CommandLineCode = Type.Object(
   {

@@ -19,6 +19,7 @@ import type {
 import {
   countExpiring,
   findCredentialBySecret,
+  findExpiries,
   hasActiveCredentials,
   insertCredential,
   listCredentials,
@@ -54,6 +55,8 @@ export interface CredentialService {
   /** For the end of an agent, whose own event covers it. */
   revokeAllOf(tx: Tx, agentId: string): Promise<void>;
   hasActive(tx: Tx, agentId: string): Promise<boolean>;
+  /** By agent id: when the next secret expires, or when the last has expired. Agents without one that expires are absent. */
+  secretExpiries(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Active credentials that expire within a week. */
   countExpiringSoon(): Promise<number>;
 }
@@ -161,6 +164,7 @@ export function createCredentialService(
     revokeAllOf: (tx, agentId) => markAllRevoked(tx, agentId, isoTime(clock)),
 
     hasActive: hasActiveCredentials,
+    secretExpiries: (agentIds) => findExpiries(db, agentIds, isoTime(clock)),
     countExpiringSoon: () => countExpiring(db, new Date(clock.now()), new Date(clock.now() + weekMs)),
   };
 }

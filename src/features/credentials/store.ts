@@ -97,6 +97,22 @@ export async function findCredentialBySecret(
   return found?.credentialId;
 }
 
+/** The next expiry; when all have expired, the last one. */
+export async function findExpiries(
+  db: Queryable,
+  agentIds: readonly string[],
+  now: string,
+): Promise<Map<string, string>> {
+  const rows = await db.many<{ agentId: string; expiresAt: string }>(
+    'credentials.findExpiries',
+    sql`select agent_id as "agentId", coalesce(min(expires_at) filter (where expires_at > ${now}), max(expires_at)) as "expiresAt"
+        from credentials where agent_id = any(${agentIds}::uuid[]) and status = 'active'
+        group by agent_id
+        having bool_and(expires_at is not null and expires_at <= ${now}) or bool_or(expires_at > ${now})`,
+  );
+  return new Map(rows.map(({ agentId, expiresAt }) => [agentId, expiresAt]));
+}
+
 export async function countExpiring(db: Queryable, from: Date, to: Date): Promise<number> {
   const { total } = await db.one<{ total: number }>(
     'credentials.countExpiring',

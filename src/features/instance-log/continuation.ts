@@ -89,15 +89,24 @@ export function createContinuation(deps: WitnessingDeps, questions: WitnessQuest
   };
 }
 
-export const submissionOf = (
+export function submissionOf(
   db: Queryable,
   log: { logNumber: number; size: number; checkpoint: string; updatedAt: string },
-): Submission => ({
-  note: log.checkpoint,
-  size: log.size,
-  signedAt: Date.parse(log.updatedAt),
-  proveFrom: (oldSize) => proveConsistency(createTileReader(db, log.logNumber), oldSize, log.size),
-});
+): Submission {
+  // Most witnesses know the same size.
+  const proofs = new Map<number, Promise<readonly string[]>>();
+  const prove = (oldSize: number) => proveConsistency(createTileReader(db, log.logNumber), oldSize, log.size);
+  return {
+    note: log.checkpoint,
+    size: log.size,
+    signedAt: Date.parse(log.updatedAt),
+    proveFrom(oldSize) {
+      const proof = proofs.get(oldSize) ?? prove(oldSize);
+      proofs.set(oldSize, proof);
+      return proof;
+    },
+  };
+}
 
 /** The tree that the witness knows is ours. */
 export const isOutdated = (outcome: Outcome, size: number): boolean =>

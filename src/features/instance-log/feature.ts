@@ -91,7 +91,7 @@ export interface InstanceLog {
 
 /** Without a key nothing is signed, and a log that there was before stays readable. */
 export function createInstanceLog({ logKey, policy, ...deps }: Deps): InstanceLog {
-  const { db, clock, log, metrics, elapsed, intervalSeconds } = deps;
+  const { db, clock, metrics, elapsed, intervalSeconds } = deps;
   const evidence = createLogEvidence({ db, policy: policy && checkpointPolicyOf(policy) });
   const routes = [
     ...instanceLogRoutes(createLogReader({ ...deps, hasWitnesses: policy !== undefined })),
@@ -133,7 +133,7 @@ export function createInstanceLog({ logKey, policy, ...deps }: Deps): InstanceLo
   return {
     routes,
     loops: [
-      createGrowthLoop(growth, log),
+      createGrowthLoop(growth, deps),
       ...(rounds ? [createWitnessLoop(rounds, { elapsed, intervalSeconds, takeGrown })] : []),
     ],
     evidence,

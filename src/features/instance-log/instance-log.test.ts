@@ -82,6 +82,9 @@ describe('GET /log/…', () => {
   });
 });
 
+const stopped = async ({ app }: TestApp) =>
+  /^service_audit_instance_log_stopped (\d)$/m.exec(await app.metrics.text())?.[1];
+
 describe('the log', () => {
   const checkpointText = async (app: TestApp = t) => (await app.call('GET', '/log/checkpoint')).text;
 
@@ -123,7 +126,8 @@ describe('the log', () => {
       await change();
       await Promise.all(nodes.map(({ app }) => app.instanceLog.grow()));
     }
-    await t.app.instanceLog.grow();
+    await t.app.instanceLog.loops[0]?.run(new AbortController().signal);
+    assert.equal(await stopped(t), '0');
     const { size, root } = await checkpointOf();
     assert.equal(await rootOf(tilesOf(t), size), root);
     const [count] = await t.sql<{ count: string }>('select count(*) as count from audit_tree_heads');
@@ -161,7 +165,13 @@ describe('the log', () => {
       const before = await checkpointText(own);
       if (what !== 'its checkpoint was changed') await assert.rejects(own.sql(harm), /append-only/);
       await own.sql(`set session_replication_role = replica; ${harm}; set session_replication_role = origin`);
-      await assert.rejects(grow(await startApp({ AUDIT_LOG_KEY }, own)), reason);
+      const restarted = await startApp({ AUDIT_LOG_KEY, LOG_LEVEL: 'error' }, own);
+      await assert.rejects(grow(restarted), reason);
+      const [loop] = restarted.app.instanceLog.loops;
+      for (const _ of [1, 2]) await loop?.run(new AbortController().signal);
+      assert.equal(await stopped(restarted), '1');
+      assert.match(restarted.logs.join(), reason);
+      assert.equal(restarted.logs.filter((line) => line.includes('it signs nothing more')).length, 1);
       if (what !== 'its checkpoint was changed') assert.equal(await checkpointText(own), before);
     });
 

@@ -15,7 +15,17 @@ export interface LogSigner extends Signer {
   readonly verifierKey: string;
 }
 
+const signers = new WeakMap<KeyObject, Map<string, LogSigner>>();
+
 export function signerOf(origin: string, privateKey: KeyObject): LogSigner {
+  const ofKey = signers.get(privateKey) ?? new Map<string, LogSigner>();
+  signers.set(privateKey, ofKey);
+  const signer = ofKey.get(origin) ?? createSigner(origin, privateKey);
+  ofKey.set(origin, signer);
+  return signer;
+}
+
+function createSigner(origin: string, privateKey: KeyObject): LogSigner {
   const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   const key = createVerifierKey(origin, signatureTypes.note, Buffer.from(x, 'base64url'));
   return { key, sign: (message) => sign(null, message, privateKey), verifierKey: formatVerifierKey(key) };

@@ -1,20 +1,26 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Log } from '../../kernel/observability/log.ts';
+import type { WitnessingDeps } from './feature.ts';
 import { BrokenLog, type Growth } from './growth.ts';
 import type { Rounds } from './rounds.ts';
 
-export function createGrowthLoop({ grow }: Growth, log: Log): Loop {
+/** As often as the witnesses get a checkpoint: each growth costs as much as the linking of some hundred events. */
+export function createGrowthLoop(
+  { grow }: Growth,
+  { log, metrics, intervalSeconds }: Pick<WitnessingDeps, 'log' | 'metrics' | 'intervalSeconds'>,
+): Loop {
   let reported: string | undefined;
   return {
     name: 'instance-log',
-    everyMs: 2_000,
+    everyMs: intervalSeconds * 1_000,
     async run(signal) {
       try {
         await grow(signal);
+        metrics.gauge('service_audit_instance_log_stopped', 0);
         if (reported !== undefined) log.info('the instance log goes on');
         reported = undefined;
       } catch (error) {
         if (!(error instanceof BrokenLog)) throw error;
+        metrics.gauge('service_audit_instance_log_stopped', 1);
         if (error.message !== reported)
           log.error({ reason: error.message }, 'the instance log cannot go on; it signs nothing more');
         reported = error.message;

@@ -8,6 +8,11 @@ const exampleWitness = 'witness.example/w1';
 const AuditWitness = Type.Object(
   {
     name: Type.String({ description: 'the name of its key', examples: [exampleWitness] }),
+    verifierKey: Type.String({
+      description:
+        'its verifier key, as this instance is configured. To rely on a witness, take the key from its operator',
+      examples: [`${exampleWitness}+4f1e2a9b+BA…`],
+    }),
     checkpointSize: Nullable(
       Type.Integer({
         description: 'the size of the newest checkpoint that it has cosigned',

@@ -24,11 +24,11 @@ export const createWitnessReport =
       quorum: policy?.quorum ?? null,
       witnessed: await evidence.witnessed(),
       witnesses: (policy?.witnesses ?? []).map(({ key }) => {
-        const row = rows.find(
-          ({ name, verifierKey }) => name === key.name && verifierKey === formatVerifierKey(key),
-        );
+        const verifierKey = formatVerifierKey(key);
+        const row = rows.find((each) => each.name === key.name && each.verifierKey === verifierKey);
         return {
           name: key.name,
+          verifierKey,
           checkpointSize: row?.cosignedAt ? row.knownSize : null,
           time: row?.cosignedAt ?? null,
           failing: row?.failing ?? null,

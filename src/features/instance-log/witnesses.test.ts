@@ -1,5 +1,6 @@
 /** Witnessing over HTTP: rounds, the checkpoint that is served, the evidence, and witnesses that fail or lie. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { leafHash } from '../../../sdk/typescript/src/audit/merkle.ts';
 import { formatKnownSize } from '../../../sdk/typescript/src/transparency/add-checkpoint.ts';
@@ -63,7 +64,13 @@ describe('witnesses', async () => {
     // They were asked once, before the log began.
     assert.deepEqual(
       witnesses,
-      [one, two].map(({ name }) => ({ name, checkpointSize: null, time: null, failing: null })),
+      [one, two].map(({ name, line }) => ({
+        name,
+        verifierKey: line.split(' ')[0],
+        checkpointSize: null,
+        time: null,
+        failing: null,
+      })),
     );
   });
 
@@ -333,14 +340,41 @@ describe('a witness that fails or lies', async () => {
       assert.match((await witnessesOf(t)).witnesses[1].failing, /in time/);
     });
 
+  it('one that does not answer delays no token at the start of a process, and only the first pass of its sequencer', async () => {
+    const { promise: isAsked, resolve: ask } = Promise.withResolvers<void>();
+    liar.answerWith(() => () => ask());
+    const own = await startApp({ AUDIT_LOG_KEY, ...witnessVariables([liar], 1) }, t);
+    let hasLinked = false;
+    const linking = own.app.audit.linkAll().then(() => {
+      hasLinked = true;
+    });
+    await isAsked;
+    await own.agent();
+    assert.equal(hasLinked, false, 'it still waits for the witness');
+    await linking;
+    t.clock.advance(1_000);
+    const requests = liar.received.length;
+    const running = own.app.instanceLog.witness().then(() => 'ended');
+    await until('the round waits for the witness', async () => liar.received.length > requests || undefined);
+    const sizeOfLog = async () => (await t.sql('select size::int from instance_logs'))[0]?.size as number;
+    const before = await sizeOfLog();
+    await grow(own);
+    assert.ok((await sizeOfLog()) > before);
+    assert.equal(await Promise.race([running, 'waits']), 'waits');
+    await running;
+  });
+
   it('of three, one alone does not stop the log: two that agree are enough', async () => {
     const second = await startWitness('witness.example/second', [logKey]);
     const alone = await startApp({ AUDIT_LOG_KEY, ...witnessVariables([honest, second, liar], 2) }, t);
-    for (const [status, body] of [
-      [409, formatKnownSize(1_000_000)],
-      [422, ''],
-    ] as const) {
-      liar.answerWith(text(status, body));
+    const ofOtherTree =
+      () =>
+      ({ body }: { body: string }, response: ServerResponse) => {
+        const [, old, size = ''] = /^old (\d+)\n(?:[^\n]+\n)*\n[^\n]+\n(\d+)\n/.exec(body) ?? [];
+        response.writeHead(409).end(old === size ? '' : formatKnownSize(Number(size)));
+      };
+    for (const answer of [text(409, formatKnownSize(1_000_000)), text(422), ofOtherTree]) {
+      liar.answerWith(answer);
       await grow(alone);
       await round(alone);
       await grow(alone);
@@ -351,6 +385,7 @@ describe('a witness that fails or lies', async () => {
     // Without the second, it may be right.
     await second.stop();
     liar.answerWith(text(409, formatKnownSize(1_000_000)));
+    await grow(alone);
     await round(alone);
     await assert.rejects(grow(alone), /witness\.example\/liar knows a tree of 1000000 entries/);
     await second.restart();

@@ -128,6 +128,13 @@ describe('GET /organizations', () => {
     assert.ok(suspended.data.every(({ status }: { status: string }) => status === 'suspended'));
     assert.equal(suspended.total, suspended.data.length);
   });
+  it('200 finds one by its slug', async () => {
+    const { organizationId, slug: wanted } = (await create()).json;
+    const { json } = await t.call('GET', `${url}?slug=${wanted}`, { token });
+    assert.deepEqual([json.total, json.data[0].organizationId], [1, organizationId]);
+    assert.equal((await t.call('GET', `${url}?slug=${wanted}x`, { token })).json.total, 0);
+  });
+
   it('200 shows an admin its own organization only', async () => {
     const { organizationId } = (await create()).json;
     const admin = await memberOf(organizationId, 'admin');

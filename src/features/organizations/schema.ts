@@ -78,6 +78,7 @@ export const OrganizationQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
   ...timeRangeQuery('organizations'),
   status: Type.Optional(literals(organizationStatuses)),
+  slug: Type.Optional(Type.String({ maxLength: 63, description: 'only the organization with this slug' })),
 });
 export type OrganizationQuery = Static<typeof OrganizationQuery>;
 

@@ -88,7 +88,8 @@ export async function listOrganizations(
   const matches = join(
     [
       sql`(${tenant ?? null}::uuid is null or organization_id = ${tenant ?? null})
-          and (${query.status ?? null}::text is null or status = ${query.status ?? null})`,
+          and (${query.status ?? null}::text is null or status = ${query.status ?? null})
+          and (${query.slug ?? null}::text is null or slug = ${query.slug ?? null})`,
       ...createdWithin(range),
     ],
     ' and ',

@@ -91,7 +91,7 @@ export const NewPerson = Type.Object(
         issuer: 'https://idp.example.com',
         subject: '248289761001',
         name: 'Ada Lovelace',
-        role: 'admin',
+        role: 'viewer',
         agentId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
       },
     ],

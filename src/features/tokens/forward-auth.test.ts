@@ -100,7 +100,9 @@ describe('GET /forward-auth', () => {
     assert.equal(answer.headers['cache-control'], 'no-store');
   });
   it('200 with another spelling of host and scheme, and without a scope in the address', async () => {
-    const { identifier, token } = await granted({ identifier: `https://spelling-${Date.now()}.example.com` });
+    const { identifier, token } = await granted({
+      identifier: `https://spelling-${t.app.ids.uuid()}.example.com`,
+    });
     for (const resource of [identifier, `${identifier}/`, identifier.replace('spelling', 'Spelling')])
       assert.equal((await check({ resource }, token)).status, 200, resource);
     assertRefused(await check({ resource: `${identifier}/v2` }, token), 401, /another audience/);

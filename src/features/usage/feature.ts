@@ -14,10 +14,10 @@ import type { TierService } from '../tiers/service.ts';
 import { createUsageCounter, type UsageCounter } from './counter.ts';
 import { createDeferredCounts } from './deferred-counts.ts';
 import { createCompactionLoop, createCountLoop, createFlushLoop } from './loops.ts';
-import { dayOf, monthOf } from './period.ts';
+import { dayOf, keptMonths, monthOf } from './period.ts';
 import { usageRoutes } from './routes.ts';
 import { createUsageService } from './service.ts';
-import { sumOfDay, sumTokens } from './store.ts';
+import { findLastTokenDates, sumOfDay, sumTokens } from './store.ts';
 
 export interface UsageDeps {
   readonly db: Db;
@@ -32,6 +32,10 @@ export interface Usage extends UsageCounter {
   readonly planListener: LedgerListener;
   /** Counts the tokens that were issued to organizations without limits. Call it before a read of the counters. */
   countIssued(): Promise<void>;
+  /** By agent id: the day (UTC) of the newest token, within the figures that are kept. It may lack the tokens of the last minute. */
+  lastTokenDates(
+    agents: readonly { readonly organizationId: string; readonly agentId: string }[],
+  ): Promise<ReadonlyMap<string, string>>;
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   /** Calls of the organization on the day of `now`, including the unwritten ones of this process. */
@@ -65,6 +69,7 @@ export function createUsage(deps: UsageDeps): Usage {
       await counter.flush();
       return sumOfDay(deps.db, organizationId, dayOf(now), 'api_calls');
     },
+    lastTokenDates: (agents) => findLastTokenDates(deps.db, agents, keptMonths(deps.clock.now())),
     tokensAt: (db, organizationIds, agentIds, now) =>
       sumTokens(db, organizationIds, agentIds, { day: dayOf(now), month: monthOf(now) }),
   };

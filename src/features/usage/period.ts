@@ -12,6 +12,15 @@ const dayMs = 86_400_000;
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 export const monthOf = (time: number): string => `${dayOf(time).slice(0, 7)}-01`;
 
+/** The months of the figures that are kept, as `monthOf` writes them; the newest first. */
+export function keptMonths(now: number): string[] {
+  const oldest = monthOf(now - limits.usageRetentionDays * dayMs);
+  const months = [monthOf(now)];
+  for (let last = months[0] as string; last > oldest; months.push(last))
+    last = monthOf(Date.parse(last) - dayMs);
+  return months;
+}
+
 export function periodOf(query: { from?: string | undefined; to?: string | undefined }, now: number): Period {
   const problems: FieldProblem[] = [];
   const refuse = (field: string, message: string) => problems.push({ in: 'query', field, message });

@@ -106,6 +106,34 @@ export async function sumTokens(
   return new Map(rows.map(({ id, tokens }) => [id, tokens]));
 }
 
+/**
+ * By agent id: the day of the newest token. Agents without tokens in the given months are absent. The month comes first: one probe of an
+ * index for each of a few months, and then for each day of one.
+ */
+export async function findLastTokenDates(
+  db: Queryable,
+  agents: readonly { readonly organizationId: string; readonly agentId: string }[],
+  months: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.many<{ agentId: string; date: string }>(
+    'usage.lastTokenDates',
+    sql`select w.agent_id as "agentId", d.day::text as date
+        from unnest(${agents.map(({ organizationId }) => organizationId)}::uuid[],
+                    ${agents.map(({ agentId }) => agentId)}::uuid[]) as w (organization_id, agent_id)
+        cross join lateral (
+          select max(month) as month from token_months
+          where organization_id = w.organization_id and agent_id = w.agent_id and month = any(${months}::date[])
+        ) m
+        cross join lateral (
+          select max(day) as day from usage_days
+          where organization_id = w.organization_id and metric = 'tokens_issued' and agent_id = w.agent_id
+            and day = any(array(select generate_series(m.month, m.month + 31, interval '1 day')::date))
+        ) d
+        where d.day is not null`,
+  );
+  return new Map(rows.map(({ agentId, date }) => [agentId, date]));
+}
+
 export interface UsageFilter extends Period {
   readonly organizationId: string;
   readonly metric: UsageMetric | undefined;

@@ -30,11 +30,14 @@ export function archivePlace(url: string): ArchivePlace {
 function folderPlace(url: string, path: string): ArchivePlace {
   if (!path.startsWith('/'))
     throw new Error('must name a folder from the root, with three slashes: file:///folder');
+  let folder: string;
   try {
-    return { kind: 'folder', folder: fileURLToPath(url) };
+    folder = fileURLToPath(url);
   } catch {
     throw new Error('must be file:/// and the path of a folder');
   }
+  if (folder === '/') throw new Error('must name a folder, not the root: file:///folder');
+  return { kind: 'folder', folder };
 }
 
 function bucketPlace(rest: string): ArchivePlace {

@@ -360,7 +360,8 @@ export const variables = {
   }),
   auditWitnessInterval: defaulted(integer(1, 3_600), 10, {
     env: 'AUDIT_WITNESS_INTERVAL',
-    description: 'at most one checkpoint is sent to the witnesses in this time, in seconds',
+    description:
+      'the instance log grows, and its checkpoint is sent to the witnesses, at most once in this time, in seconds',
   }),
 
   ...section('Audit archive'),

@@ -33,6 +33,7 @@ const secretNames = [
   'dataEncryptionPreviousKeys',
   'metricsToken',
   'jwtPrivateKey',
+  'auditLogKey',
   'consoleOidcClientSecret',
   'stripeSecretKey',
   'stripeWebhookSecret',

@@ -4,8 +4,8 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { importCycles } from './import-cycles.ts';
 
-/** The rules of the audit chain, which use nothing of Node.js. */
-const auditOfSdk = '../../sdk/typescript/src/audit';
+/** The rules of the audit chain and of transparency logs, which use nothing of Node.js. */
+const evidenceOfSdk = ['../../sdk/typescript/src/audit', '../../sdk/typescript/src/transparency'];
 /** The request rules and types of the SDK. */
 const sdk = '../../sdk/typescript/src';
 
@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: ['api', sdk],
   app: ['api', 'app', 'components', 'pages/registry.ts', 'pages/sign-in'],
   components: ['api', 'app', 'components'],
-  pages: ['api', 'app', 'components', auditOfSdk],
+  pages: ['api', 'app', 'components', ...evidenceOfSdk],
   'pages/registry.ts': ['app', 'pages'],
   // The consent page is no page of the console's router.
   'main.tsx': ['api', 'app', 'pages/authorize'],

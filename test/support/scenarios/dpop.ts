@@ -120,8 +120,10 @@ export const proofMutations = ({ clock }: Pick<TestApp, 'clock'>): readonly Muta
     })),
     withClaims('htu with backslashes', ({ htu }) => ({ htu: String(htu).replaceAll('/', '\\') })),
     withClaims('htu with one slash before the host', ({ htu }) => ({ htu: String(htu).replace('//', '/') })),
-    withClaims('htu with a host in full-width letters', ({ htu }) => ({
-      htu: String(htu).replace('countersign', '\uff43ountersign'),
+    withClaims('htu with a full-width letter in its host', ({ htu }) => ({
+      htu: String(htu).replace(/(?<=\/\/)[a-z]/, (letter) =>
+        String.fromCharCode(letter.charCodeAt(0) + 0xfee0),
+      ),
     })),
     withClaims('htu without host', ({ htu }) => ({ htu: new URL(String(htu)).pathname })),
     withClaims('htu of another path', ({ htu }) => ({ htu: `${htu}/../other` })),

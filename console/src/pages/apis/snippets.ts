@@ -78,9 +78,10 @@ verifier = Verifier(
 )
 
 
-def require_token(headers, scope: str = ${literal(scope)}):
+def require_token(method: str, url: str, headers, scope: str = ${literal(scope)}):
     """The agent that calls. Answer with error.status and error.www_authenticate when it raises."""
-    return verifier.verify(headers, scopes=scope)
+    # Tokens that are bound to a key need the method and the address of the request.
+    return verifier.verify(headers, scopes=scope, method=method, url=url)
 `;
 
 const tokenRequest = (

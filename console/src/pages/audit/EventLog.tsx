@@ -1,10 +1,11 @@
 import { Button, Group, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useMemo, useState } from 'react';
+import { toApiError } from '../../api/api-error.ts';
 import { type AuditEvent, eventTypes } from '../../api/generated.ts';
 import { call } from '../../api/request.ts';
 import { useEvents, useStreamStatus } from '../../app/event-context.tsx';
-import { usePageSearch } from '../../app/navigation.tsx';
+import { PageLink, usePageSearch } from '../../app/navigation.tsx';
 import type { PageSearch } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { ActorName } from '../../components/ActorName.tsx';
@@ -113,6 +114,7 @@ export function EventLog({ isOperator }: { readonly isOperator: boolean }) {
         text: 'Events appear here as soon as something happens.',
         icon: 'audit',
       }}
+      errorHelp={(error) => <ArchiveLink error={error} />}
       detail={{
         title: (_, row) => (row ? <TenantText text={row.action} /> : 'Event'),
         render: (id, row) => <EventDetail eventId={id} event={row} onSearch={change} />,
@@ -178,3 +180,19 @@ function useLiveTail(search: Search, loadedAt: number) {
   // Events of other filters do not count.
   return { events: tail.since === loadedAt ? tail.events.filter((event) => matches(event, search)) : [] };
 }
+
+/** Events that are older than the list goes back are in the archive, if there is one. */
+function ArchiveLink({ error }: { readonly error: unknown }) {
+  const [{ from, to, organizationId }] = usePageSearch(auditPage);
+  const { code, details } = toApiError(error);
+  if (code !== 'RETENTION_WINDOW_EXCEEDED' || details.archive === undefined) return null;
+  const search = { view: 'archive', from, to, organizationId };
+  return (
+    <Button component={PageLink} to={auditPage.path} search={definedOnly(search)} variant="default">
+      Show these days in the archive
+    </Button>
+  );
+}
+
+const definedOnly = (search: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(search).flatMap(([name, value]) => (value ? [[name, value]] : [])));

@@ -12,6 +12,7 @@ import { auditPage } from './page.ts';
 import type { Verdict } from './proof/verify.ts';
 import { forget } from './remembered.ts';
 import { useVerification, type VerificationState } from './use-verification.ts';
+import { Witnesses } from './Witnesses.tsx';
 
 interface VerifyPanelProps {
   readonly organizationId: string;
@@ -26,9 +27,8 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
   const { dev } = useSession();
   const { state, start, cancel } = useVerification(organizationId);
   const [demonstrate, setDemonstrate] = useState(false);
-  const status = state.step === 'done' ? statusOf(state) : undefined;
   return (
-    <section className={classes.panel} data-status={status} aria-label="Verification">
+    <section className={classes.panel} aria-label="Verification">
       <div className={classes.head}>
         <div className={classes.intro}>
           <Title order={2}>Is the log intact?</Title>
@@ -68,6 +68,7 @@ export function VerifyPanel({ organizationId, isOwn }: VerifyPanelProps) {
       <div role="status">
         {state.step === 'done' && <Result {...state} organizationId={organizationId} />}
       </div>
+      <Witnesses />
     </section>
   );
 }

@@ -1,13 +1,15 @@
 import { definePage } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
 
+export const views = ['log', 'checkpoints', 'archive'] as const;
+
 export const auditPage = definePage({
   path: '/audit',
   title: 'Audit log',
   navigation: { group: 'Evidence', order: 1, icon: 'audit', label: 'Audit' },
   scope: 'audit:read',
   search: {
-    view: oneOfOr(['log', 'checkpoints'], 'log'),
+    view: oneOfOr(views, 'log'),
     agentId: text(),
     actorId: text(),
     action: text(),
@@ -26,6 +28,12 @@ export const auditPage = definePage({
       keywords: 'proof chain intact tampering hash signature checkpoint',
       scope: 'audit:read',
       search: {},
+    },
+    {
+      label: 'Archive of the audit log',
+      keywords: 'archived days old events download verify witness retention',
+      scope: 'audit:read',
+      search: { view: 'archive' },
     },
     {
       label: 'Follow events live',

@@ -1,12 +1,13 @@
 /** Runs the verification in a worker, and asks the server for its own opinion besides. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError } from '../../api/api-error.ts';
+import type { ApiError } from '../../api/api-error.ts';
 import { call } from '../../api/request.ts';
 import { useSessionState } from '../../app/session-context.tsx';
 import type { RememberedCheckpoint } from './proof/evidence.ts';
 import type { Progress, Verdict } from './proof/verify.ts';
-import type { VerificationRequest, WorkerMessage } from './proof/worker.ts';
+import type { LogRequest } from './proof/worker.ts';
 import { readRemembered, remember } from './remembered.ts';
+import { runWorker } from './run-worker.ts';
 import { shownEvents } from './shown-events.ts';
 
 /** What the server says: `undefined` while it has not answered, or when it could not. */
@@ -35,12 +36,12 @@ const opinionMilliseconds = 20_000;
 
 export function useVerification(organizationId: string) {
   const [state, setState] = useState<VerificationState>({ step: 'idle' });
-  const worker = useRef<Worker>(undefined);
+  const stopWorker = useRef<() => void>(undefined);
   const { refresh } = useSessionState();
 
   const stop = useCallback(() => {
-    worker.current?.terminate();
-    worker.current = undefined;
+    stopWorker.current?.();
+    stopWorker.current = undefined;
   }, []);
   useEffect(() => stop, [stop]);
 
@@ -48,58 +49,37 @@ export function useVerification(organizationId: string) {
     (demonstrate: boolean) => {
       stop();
       const remembered = readRemembered(organizationId);
-      const running = new Worker(new URL('./proof/worker.ts', import.meta.url), { type: 'module' });
-      worker.current = running;
       setState({ step: 'running', progress: undefined, waitsSeconds: undefined });
-      const fail = (error: ApiError) => {
-        stop();
-        setState({ step: 'failed', error });
-        if (error.status === 401) void refresh().catch(() => undefined);
+      const request: LogRequest = {
+        kind: 'log',
+        organizationId,
+        shown: shownEvents(),
+        remembered,
+        demonstrate,
       };
-      running.onerror = (event) => {
-        event.preventDefault();
-        fail(
-          new ApiError({
-            status: 0,
-            code: 'CONSOLE_ERROR',
-            message: 'The verification could not be started.',
-          }),
-        );
-      };
-      running.onmessage = async ({ data: message }: MessageEvent<WorkerMessage>) => {
-        if (message.type === 'progress')
-          setState({
-            step: 'running',
-            progress: { checked: message.checked, size: message.size },
-            waitsSeconds: undefined,
-          });
-        else if (message.type === 'waiting')
+      const stopThis = runWorker(request, {
+        onProgress: (progress) => setState({ step: 'running', progress, waitsSeconds: undefined }),
+        onWait: (waitsSeconds) =>
           setState((before) => ({
             step: 'running',
             progress: before.step === 'running' ? before.progress : undefined,
-            waitsSeconds: message.seconds,
-          }));
-        else if (message.type === 'failed') fail(new ApiError(message.error));
-        else {
-          const { verdict } = message;
+            waitsSeconds,
+          })),
+        onFailure(error) {
+          setState({ step: 'failed', error });
+          if (error.status === 401) void refresh().catch(() => undefined);
+        },
+        async onVerdict(verdict) {
           const server = await serverOpinion(organizationId);
           // Cancelled, or started again, during the wait.
-          if (worker.current !== running) return;
-          stop();
+          if (stopWorker.current !== stopThis) return;
           if (verdict.status === 'intact' && verdict.newest && !demonstrate)
             remember(organizationId, verdict.newest);
-          setState({
-            step: 'done',
-            verdict,
-            server,
-            remembered,
-            demonstrated: demonstrate,
-            at: new Date().toISOString(),
-          });
-        }
-      };
-      const request: VerificationRequest = { organizationId, shown: shownEvents(), remembered, demonstrate };
-      running.postMessage(request);
+          const at = new Date().toISOString();
+          setState({ step: 'done', verdict, server, remembered, demonstrated: demonstrate, at });
+        },
+      });
+      stopWorker.current = stopThis;
     },
     [organizationId, refresh, stop],
   );

@@ -2,7 +2,10 @@
 
 from countersign.approval import Approval, AsyncApproval
 from countersign.async_client import AsyncClient
-from countersign.audit_export import AuditExport, async_verify_audit_export, verify_audit_export
+from countersign.audit_export import async_verify_audit_export, verify_audit_export
+from countersign.audit_file import audit_export_lines
+from countersign.audit_log_proofs import Witnessed
+from countersign.audit_verification import AuditExport
 from countersign.client import Client
 from countersign.delegation import Delegation
 from countersign.dpop import Dpop, DpopKey
@@ -13,11 +16,13 @@ from countersign.errors import (
     ApprovalError,
     ApprovalExpired,
     AuditExportError,
+    AuditFileError,
     CountersignError,
     NetworkError,
     TokenError,
     WebhookError,
 )
+from countersign.log_trust import LogTrust
 from countersign.proof import PrivateKey
 from countersign.replay_store import MemoryReplayStore, ReplayStore
 from countersign.signal_state import Signals, SignalStatus
@@ -37,11 +42,13 @@ __all__ = [
     "AsyncVerifier",
     "AuditExport",
     "AuditExportError",
+    "AuditFileError",
     "Client",
     "CountersignError",
     "Delegation",
     "Dpop",
     "DpopKey",
+    "LogTrust",
     "MemoryReplayStore",
     "NetworkError",
     "PrivateKey",
@@ -54,7 +61,9 @@ __all__ = [
     "Verifier",
     "WebhookDelivery",
     "WebhookError",
+    "Witnessed",
     "async_verify_audit_export",
+    "audit_export_lines",
     "verify_audit_export",
     "verify_webhook",
 ]

@@ -100,11 +100,18 @@ class LineSplitter:
         if len(self._rest) > MAX_LINE_BYTES:
             raise invalid_answer(f"a line has more than {MAX_LINE_BYTES} bytes")
         for line in lines:
-            yield line.decode()
+            yield _text_of(line)
 
     def end(self) -> Iterator[str]:
         if self._rest:
-            yield self._rest.decode()
+            yield _text_of(self._rest)
+
+
+def _text_of(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise invalid_answer("a line is not UTF-8") from error
 
 
 def lines_of(chunks: Iterator[bytes]) -> Iterator[str]:

@@ -1,13 +1,12 @@
 """The rules of the audit chain of one organization, line by line and without I/O."""
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from countersign.audit_findings import Finding
+from countersign.audit_lines import parse_json
 from countersign.audit_statements import (
     ANCHOR,
     CHECKPOINT,
@@ -16,13 +15,10 @@ from countersign.audit_statements import (
     checkpoint_hash,
     checkpoint_text,
     key_id_of,
-    leaf_hash,
-    root_from,
-    sha256,
     unverified_claims,
 )
+from countersign.merkle import leaf_hash, root_from, sha256
 
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 YEAR_2000 = datetime(2000, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -46,34 +42,25 @@ def empty_head(organization_id: str) -> Head:
 class Chain:
     """How far a chain is checked. Its methods raise a finding, or move it on."""
 
-    def __init__(self, organization_id: str, start: Head, dropped_through: str = "") -> None:
+    def __init__(
+        self, organization_id: str, start: Head, dropped_through: str, events_before: int
+    ) -> None:
         self.organization_id = organization_id
         self.dropped_through = dropped_through
+        # In the lines before it.
+        self.events_before = events_before
         self.head = start.head
+        self.checkpoint = start
+        self.last_row: Mapping[str, Any] | None = None
+        self.has_log_proof = False
         self._dropped_before = _day_after(dropped_through)
-        self._checkpoint = start
         self._sequence = start.size
         self._linked_on: str | None = None
-        self._last_row: Mapping[str, Any] | None = None
-
-    @classmethod
-    def after_anchor(cls, keys: TrustedKeys, row: Mapping[str, Any]) -> "Chain":
-        """The chain continues where retention dropped its beginning."""
-        organization_id = row["organizationId"]
-        anchor = keys.read(ANCHOR, row["signed"]) or {}
-        names = ("organizationId", "number", "at")
-        if any(anchor.get(name) != row[name] for name in names):
-            number = row["number"]
-            raise Finding("ANCHOR_NOT_SIGNED", number=number, organization_id=organization_id)
-        at = empty_head(organization_id).at
-        dropped = anchor["checkpoint"]
-        start = Head(dropped["number"], dropped["size"], dropped["head"], dropped["hash"], at)
-        return cls(organization_id, start, anchor["droppedThrough"])
 
     @property
-    def checkpoint_hash(self) -> str | None:
-        """Of the last checkpoint, or of the one that the anchor names."""
-        return self._checkpoint.hash
+    def is_at_checkpoint(self) -> bool:
+        """No link follows the last checkpoint, or the one that the chain goes on from."""
+        return self._sequence == self.checkpoint.size
 
     def accept_link(self, link: Mapping[str, Any]) -> None:
         expected = self._sequence + 1
@@ -106,11 +93,10 @@ class Chain:
                 raise Finding("EVENT_MISSING", **place)
             return
         canonical = event["canonical"]
-        text = f"{_text(event.get('appendedIn'))} {_text(event.get('seal'))} {canonical}"
-        if sha256(text) != link["eventHash"]:
+        if sha256(f"{event['appendedIn']} {event['seal']} {canonical}") != link["eventHash"]:
             raise Finding("EVENT_CHANGED", **place)
         try:
-            fields = json.loads(canonical)
+            fields = parse_json(canonical)
         except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
@@ -131,9 +117,9 @@ class Chain:
 
         A checkpoint does not name the tree head of the one before, so each needs a signature.
         """
-        before = self._checkpoint
+        before = self.checkpoint
         number = before.number + 1
-        self._last_row = row
+        self.last_row = row
         follows = (
             row["number"] == number
             and row.get("previous", before) == before.hash
@@ -141,20 +127,22 @@ class Chain:
             and row["at"] >= before.at
             and row.get("takenOn") == row["at"][:10]
         )
-        if not follows:
-            raise self._finding("CHECKPOINT_NOT_FOLLOWING", number)
-        if row.get("inclusion"):
-            self._check_inclusion(row, unverified_claims(row["signed"]))
-        elif not _matches_statement(row, unverified_claims(row["signed"])):
-            raise self._finding("CHECKPOINT_NOT_FOLLOWING", number)
-        following = Head(number, row["size"], row["head"], checkpoint_hash(row), row["at"])
+        if follows and row.get("inclusion"):
+            _check_inclusion(row, unverified_claims(row["signed"]))
+        elif not follows or not _matches_statement(row, unverified_claims(row["signed"])):
+            raise _finding_of(row, "CHECKPOINT_NOT_FOLLOWING", number)
+        following = head_of(row)
+        place: dict[str, Any] = {
+            "organization_id": self.organization_id,
+            "sequence": self._sequence,
+        }
         if following.size != self._sequence or following.head != self.head:
-            raise self._finding("CHECKPOINT_HEAD_MISMATCH", number)
+            raise Finding("CHECKPOINT_HEAD_MISMATCH", number=number, **place)
         if self._linked_on != following.at[:10]:
-            raise self._finding("LINK_DAY_MISMATCH", number)
-        if row.get("inclusion") and keys.read(TREE_HEAD, row["signed"]) is None:
-            raise self._finding("TREE_HEAD_NOT_SIGNED", row["inclusion"]["treeHead"])
-        self._checkpoint = following
+            raise Finding("LINK_DAY_MISMATCH", **place)
+        if row.get("inclusion"):
+            check_signature(keys, row)
+        self.checkpoint = following
         self._linked_on = None
 
     def close(self, keys: TrustedKeys) -> None:
@@ -163,37 +151,61 @@ class Chain:
         If it is signed itself, the signature covers those before: each names the one before with
         its signature.
         """
-        if self._sequence > self._checkpoint.size:
+        if self._sequence > self.checkpoint.size:
             raise Finding(
                 "LINKS_WITHOUT_CHECKPOINT",
                 organization_id=self.organization_id,
-                sequence=self._checkpoint.size + 1,
+                sequence=self.checkpoint.size + 1,
             )
-        row = self._last_row
-        if row is None or row.get("inclusion"):
-            return
+        if self.last_row is not None and not self.last_row.get("inclusion"):
+            check_signature(keys, self.last_row)
+
+
+def head_of(row: Mapping[str, Any]) -> Head:
+    return Head(row["number"], row["size"], row["head"], checkpoint_hash(row), row["at"])
+
+
+def read_anchor(keys: TrustedKeys, row: Mapping[str, Any]) -> tuple[Head, str]:
+    """Where retention dropped the beginning of a chain, and the last day that it dropped."""
+    organization_id, number = row["organizationId"], row["number"]
+    anchor = keys.read(ANCHOR, row["signed"]) or {}
+    if any(anchor.get(name) != row[name] for name in ("organizationId", "number", "at")):
+        raise _finding_of(row, "ANCHOR_NOT_SIGNED", number)
+    dropped = anchor["checkpoint"]
+    at = empty_head(organization_id).at
+    start = Head(dropped["number"], dropped["size"], dropped["head"], dropped["hash"], at)
+    return start, anchor["droppedThrough"]
+
+
+def check_signature(keys: TrustedKeys, row: Mapping[str, Any]) -> None:
+    """A trusted key signed the checkpoint, or a tree head that includes it."""
+    inclusion = row.get("inclusion")
+    if not inclusion:
         if not _matches_statement(row, keys.read(CHECKPOINT, row["signed"]) or {}):
-            raise self._finding("CHECKPOINT_NOT_SIGNED", row["number"])
+            raise _finding_of(row, "CHECKPOINT_NOT_SIGNED", row["number"])
+        return
+    tree_head = keys.read(TREE_HEAD, row["signed"])
+    if tree_head is None and row["signed"] != "":
+        raise _finding_of(row, "TREE_HEAD_NOT_SIGNED", inclusion["treeHead"])
+    _check_inclusion(row, tree_head or {})
 
-    def _check_inclusion(self, row: Mapping[str, Any], tree_head: Mapping[str, Any]) -> None:
-        """The checkpoint is a leaf of the tree."""
-        inclusion = row["inclusion"]
-        if row["signed"] == "":
-            raise self._finding("TREE_HEAD_MISSING", inclusion["treeHead"])
-        is_included = (
-            inclusion["treeHead"] == tree_head.get("number")
-            and inclusion["treeSize"] == tree_head.get("size")
-            and row["at"] == tree_head.get("at")
-            and row.get("keyId") == key_id_of(row["signed"])
-            and root_from(leaf_hash(checkpoint_text(row)), inclusion) == tree_head.get("root")
-        )
-        if not is_included or not isinstance(tree_head.get("root"), str):
-            raise self._finding("INCLUSION_PROOF_INVALID", row["number"])
 
-    def _finding(self, code: str, number: int) -> Finding:
-        return Finding(
-            code, number=number, organization_id=self.organization_id, sequence=self._sequence
-        )
+def _check_inclusion(row: Mapping[str, Any], tree_head: Mapping[str, Any]) -> None:
+    """The checkpoint is a leaf of the tree."""
+    inclusion = row["inclusion"]
+    if row["signed"] == "":
+        raise _finding_of(row, "TREE_HEAD_MISSING", inclusion["treeHead"])
+    place = inclusion["leafIndex"], inclusion["treeSize"], inclusion["proof"]
+    is_included = (
+        inclusion["treeHead"] == tree_head.get("number")
+        and inclusion["treeSize"] == tree_head.get("size")
+        and row["at"] == tree_head.get("at")
+        and row.get("keyId") == key_id_of(row["signed"])
+        and isinstance(tree_head.get("root"), str)
+        and root_from(leaf_hash(checkpoint_text(row)), *place) == tree_head["root"]
+    )
+    if not is_included:
+        raise _finding_of(row, "INCLUSION_PROOF_INVALID", row["number"])
 
 
 def _matches_statement(row: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
@@ -202,11 +214,13 @@ def _matches_statement(row: Mapping[str, Any], statement: Mapping[str, Any]) -> 
     return matches and row.get("keyId") == key_id_of(row["signed"])
 
 
+def _finding_of(row: Mapping[str, Any], code: str, number: int) -> Finding:
+    return Finding(code, number=number, organization_id=row["organizationId"])
+
+
 def _time_of(text: str) -> datetime | None:
-    if TIME.fullmatch(text) is None:
-        return None
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+        return datetime.fromisoformat(f"{text[:-1]}+00:00")
     except ValueError:
         return None
 
@@ -217,7 +231,3 @@ def _day_after(day: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return datetime(following.year, following.month, following.day, tzinfo=timezone.utc)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "undefined"

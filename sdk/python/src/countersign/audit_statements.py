@@ -1,9 +1,8 @@
-"""Signed statements of the audit log (compact JWS), the keys that sign them, and Merkle trees."""
+"""Signed statements of the audit log (compact JWS), and the keys that sign them."""
 
 import base64
-import binascii
-import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import jwt
 
 from countersign.audit_findings import Finding
+from countersign.merkle import leaf_hash, sha256
 from countersign.verified_token import ALGORITHMS
 
 CHECKPOINT = "audit-checkpoint+jwt"
@@ -18,54 +18,19 @@ TREE_HEAD = "audit-tree-head+jwt"
 KEY = "audit-key+jwt"
 ANCHOR = "audit-anchor+jwt"
 EXPORT = "audit-export+jwt"
+# Each byte string has one spelling: no padding, and no bits beyond the last byte. A hash of the
+# text names the statement.
+BASE64URL = re.compile(
+    r"(?:[\w-]{4})*(?:[\w-]{4}|[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])", re.ASCII
+)
 # Their texts take a few megabytes.
 MAX_REMEMBERED = 10_000
-
-
-def sha256(text: str) -> str:
-    # A lone surrogate has no UTF-8. Its hash is one that no event has.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def leaf_hash(text: str) -> str:
-    return hashlib.sha256(b"\x00" + text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def node_hash(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\x01" + left + right).digest()
-
-
-def root_from(leaf: str, inclusion: Mapping[str, Any]) -> str | None:
-    """The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2)."""
-    index, size = inclusion["leafIndex"], inclusion["treeSize"]
-    if not isinstance(index, int) or not isinstance(size, int) or not 0 <= index < size:
-        return None
-    last = size - 1
-    root = bytes.fromhex(leaf)
-    for node in inclusion["proof"]:
-        try:
-            sibling = bytes.fromhex(node)
-        except ValueError:
-            return None
-        if last == 0 or len(sibling) != 32:
-            return None
-        if index % 2 == 1 or index == last:
-            root = node_hash(sibling, root)
-            # Levels on which the node had no sibling.
-            while index % 2 == 0 and index > 0:
-                index //= 2
-                last //= 2
-        else:
-            root = node_hash(root, sibling)
-        index //= 2
-        last //= 2
-    return root.hex() if last == 0 else None
 
 
 def checkpoint_text(row: Mapping[str, Any]) -> str:
     """The leaf of a checkpoint: canonical JSON (RFC 8785). The names are in order already."""
     names = ("at", "head", "number", "organizationId", "previous", "size")
-    fields = {name: row[name] for name in names}
+    fields = {name: row[name] for name in names if name in row}
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -83,30 +48,21 @@ def key_id_of(text: str) -> Any:
     return _decoded_part(text, 0).get("kid")
 
 
+def type_of(text: str) -> Any:
+    return _decoded_part(text, 0).get("typ")
+
+
 def _decoded_part(text: str, part: int) -> dict[str, Any]:
+    """0 is the header, 1 the payload."""
     try:
-        value = json.loads(_decode(text.split(".")[part]))
+        encoded = text.split(".")[part]
+        if BASE64URL.fullmatch(encoded) is None:
+            return {}
+        decoded = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
+        value = json.loads(decoded.decode(errors="replace"))
     except (ValueError, IndexError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _decode(text: str) -> bytes:
-    padded = text + "=" * (-len(text) % 4)
-    try:
-        return base64.b64decode(padded, altchars=b"-_", validate=True)
-    except binascii.Error as error:
-        raise ValueError("not base64url") from error
-
-
-def _is_canonical(text: str) -> bool:
-    """One signature has several spellings in base64url; only one of them is accepted."""
-    signature = text.rpartition(".")[2]
-    try:
-        spelling = base64.urlsafe_b64encode(_decode(signature)).decode().rstrip("=")
-    except ValueError:
-        return False
-    return spelling == signature
 
 
 @dataclass
@@ -142,18 +98,17 @@ class TrustedKeys:
         return claims
 
     def _verify(self, kind: str, text: Any) -> dict[str, Any] | None:
-        if not isinstance(text, str) or not _is_canonical(text):
+        if not isinstance(text, str) or BASE64URL.fullmatch(text.rpartition(".")[2]) is None:
             return None
         try:
-            header = jwt.get_unverified_header(text)
+            header = _decoded_part(text, 0)
             key = self.keys[header["kid"]]
             if header.get("typ") != kind or "crit" in header:
                 return None
-            signed = jwt.PyJWS().decode(text, key, algorithms=[key.algorithm_name])
-            claims = json.loads(signed)
+            jwt.PyJWS().decode(text, key, algorithms=[key.algorithm_name])
         except Exception:  # a statement is hostile until it is verified
             return None
-        return claims if isinstance(claims, dict) else None
+        return unverified_claims(text) or None
 
 
 def trust_from(roots: Iterable[Mapping[str, Any]], rows: list[dict[str, Any]]) -> TrustedKeys:

@@ -1,6 +1,9 @@
 """The errors of this package."""
 
+import unicodedata
 from typing import Any, Literal
+
+MAX_TEXT_LENGTH = 500
 
 
 class CountersignError(Exception):
@@ -115,7 +118,10 @@ class WebhookError(CountersignError):
 
 
 class AuditExportError(CountersignError):
-    """An export of the audit log is not intact, or nothing proves that it is."""
+    """An export of the audit log is not intact, or nothing proves that it is.
+
+    `countersign audit verify` uses the same codes and sentences.
+    """
 
     def __init__(
         self,
@@ -130,5 +136,26 @@ class AuditExportError(CountersignError):
         self.code = code
         self.problem = problem
         self.organization_id = organization_id
+        # The number of the link in its chain.
         self.sequence = sequence
         self.event_id = event_id
+        # The number of the line, from 1; None if the problem concerns the export as a whole.
+        self.line: int | None = None
+        # How much was verified before the problem.
+        self.chains = 0
+        self.events = 0
+
+    def __str__(self) -> str:
+        # The sentence may name a field of the file.
+        text = "".join(map(_plain, self.problem[:MAX_TEXT_LENGTH]))
+        return text if self.line is None else f"line {self.line}: {text}"
+
+
+class AuditFileError(CountersignError):
+    """The file of an export cannot be decompressed."""
+
+
+def _plain(character: str) -> str:
+    """Texts of others end up in terminals and logs."""
+    is_control = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp", "Cs")
+    return " " if is_control else character

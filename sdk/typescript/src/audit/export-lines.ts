@@ -1,4 +1,5 @@
 /** The lines of an export: JSON, one object per line, in this order. Evidence is grouped by organization. */
+import { isHash } from '../transparency/hash.ts';
 import { type Finding, type FindingPlace, finding } from './findings.ts';
 import type { EventText, Link } from './hashes.ts';
 import type { AnchorRow, CheckpointRow, Inclusion } from './statements.ts';
@@ -161,17 +162,30 @@ function parse(text: string): ExportLine | undefined {
   if (text.length > maxLineLength) return undefined;
   try {
     const line = JSON.parse(text);
-    if (!Object.hasOwn(requiredFields, line?.kind)) return undefined;
+    if (typeof line?.kind !== 'string' || !Object.hasOwn(requiredFields, line.kind)) return undefined;
     const fields = Object.entries(requiredFields[line.kind as ExportLine['kind']]);
     const hasFields = fields.every(([name, type]) => typeof line[name] === type);
     const hasInclusion = line.inclusion === undefined || isInclusion(line.inclusion);
-    const hasEvent = line.kind !== 'link' || line.event === null || typeof line.event?.canonical === 'string';
+    const hasLink = line.kind !== 'link' || (isLink(line) && (line.event === null || isEvent(line.event)));
     const hasProof = line.kind !== 'logProof' || isListOfTexts(line.proof);
-    return hasFields && hasEvent && hasInclusion && hasProof ? line : undefined;
+    return hasFields && hasLink && hasInclusion && hasProof ? line : undefined;
   } catch {
     return undefined;
   }
 }
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+const isoTime = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
+
+/** Each value has one spelling: its record has no separators, and no event proves the values of a link whose event retention dropped. */
+const isLink = ({ eventId, time, eventHash }: Link): boolean =>
+  uuid.test(eventId) && isoTime.test(time) && isHash(eventHash);
+
+/** Its hash is that of a text, in which a number or a list looks like a string. */
+const isEvent = (value: Partial<EventText> | undefined): boolean =>
+  typeof value?.canonical === 'string' &&
+  typeof value.appendedIn === 'string' &&
+  typeof value.seal === 'string';
 
 const isInclusion = (value: Partial<Inclusion> | null): boolean =>
   typeof value?.treeHead === 'number' &&

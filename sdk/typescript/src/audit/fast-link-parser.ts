@@ -18,14 +18,15 @@ const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 const scalar = `(?:${string}|${number}|true|false|null)`;
 const value = String.raw`(?:${scalar}|\[(?:${scalar}(?:,${scalar})*)?\])`;
 const metadata = String.raw`\{(?:${string}:${value}(?:,${string}:${value})*)?\}`;
+const uuid = String.raw`[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}`;
 const name = (field: string) => `${quote}${field}${quote}:`;
 const canonical =
   `${name('action')}${string},${name('agentId')}${string},${name('eventId')}${quote}\\3${quote},` +
   `${name('ipAddress')}${string},${name('metadata')}${metadata},${name('organizationId')}${quote}\\1${quote},` +
   `${name('outcome')}${string},${name('timestamp')}${quote}\\5Z${quote},${name('userAgent')}${string}`;
 const usualLink = new RegExp(
-  String.raw`^\{"kind":"link","organizationId":"([\w-]+)","sequence":([1-9]\d{0,14}),"eventId":"([\w-]+)",` +
-    String.raw`"time":"(([\w:.-]+)000Z)","eventHash":"(\w+)","hash":"(\w+)","linkedOn":"([\w-]+)",` +
+  String.raw`^\{"kind":"link","organizationId":"([\w-]+)","sequence":([1-9]\d{0,14}),"eventId":"(${uuid})",` +
+    String.raw`"time":"(([\w:.-]+)000Z)","eventHash":"([\da-f]{64})","hash":"(\w+)","linkedOn":"([\w-]+)",` +
     String.raw`"event":\{"canonical":("\{${canonical}\}"),"appendedIn":"(\w+)","seal":"(\w*)"\}\}$`,
 );
 

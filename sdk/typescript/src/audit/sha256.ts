@@ -38,20 +38,67 @@ const state = new Int32Array(8);
 /** FIPS 180-4, section 6.2. */
 export function portableSha256(data: string | Uint8Array): string {
   const message = typeof data === 'string' ? encoder.encode(data) : data;
-  const padded = new Uint8Array(((message.length + 72) >> 6) << 6);
-  padded.set(message);
-  padded[message.length] = 0x80;
-  const view = new DataView(padded.buffer);
-  view.setUint32(padded.length - 8, Math.floor(message.length / 0x20000000));
-  view.setUint32(padded.length - 4, message.length << 3);
   state.set(initial);
-  for (let start = 0; start < padded.length; start += 64) {
+  addBlocks(padded(message, message.length));
+  return digits();
+}
+
+export interface Sha256 {
+  update(data: Uint8Array): void;
+  /** Afterwards nothing can be added. */
+  digest(): string;
+}
+
+/** Of bytes that come in parts, which Web Crypto does not have. */
+export function createSha256(): Sha256 {
+  const own = Int32Array.from(initial);
+  let rest = new Uint8Array(0);
+  let length = 0;
+  const add = (blocks: Uint8Array) => {
+    state.set(own);
+    addBlocks(blocks);
+    own.set(state);
+  };
+  return {
+    update(data) {
+      length += data.length;
+      const bytes = new Uint8Array(rest.length + data.length);
+      bytes.set(rest);
+      bytes.set(data, rest.length);
+      const whole = bytes.length - (bytes.length % 64);
+      add(bytes.subarray(0, whole));
+      rest = bytes.slice(whole);
+    },
+    digest() {
+      add(padded(rest, length));
+      return digits();
+    },
+  };
+}
+
+/** The last bytes of a message of this length, up to the end of a block. */
+function padded(rest: Uint8Array, length: number): Uint8Array {
+  const bytes = new Uint8Array(((rest.length + 72) >> 6) << 6);
+  bytes.set(rest);
+  bytes[rest.length] = 0x80;
+  const view = new DataView(bytes.buffer);
+  view.setUint32(bytes.length - 8, Math.floor(length / 0x20000000));
+  view.setUint32(bytes.length - 4, length << 3);
+  return bytes;
+}
+
+function addBlocks(blocks: Uint8Array): void {
+  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.length);
+  for (let start = 0; start < blocks.length; start += 64) {
     for (let at = 0; at < 16; at += 1) words[at] = view.getInt32(start + at * 4);
     addBlock();
   }
-  let digits = '';
-  for (const word of state) digits += (word >>> 0).toString(16).padStart(8, '0');
-  return digits;
+}
+
+function digits(): string {
+  let text = '';
+  for (const word of state) text += (word >>> 0).toString(16).padStart(8, '0');
+  return text;
 }
 
 /** Adds the 16 words of a block to the state. */

@@ -72,6 +72,8 @@ export interface ExportVerdict {
   readonly witnessed: WitnessedExport | null;
   /** The checkpoint of the instance log in the export: a signed note. */
   readonly logCheckpoint?: string;
+  /** How many events that checkpoint covers. */
+  readonly logEvents: number;
   readonly finding?: Finding;
   /** The number of the line with the finding, from 1; absent when it concerns the export as a whole. */
   readonly line?: number;
@@ -108,7 +110,7 @@ export async function verifyExport(
   let days = noDays;
   const treeHeadProblem = createTreeHeadCheck(read);
   const logProofs = createLogProofs(log);
-  let witnessedEvents = 0;
+  let logEvents = 0;
   let span: ChainSpan | undefined;
 
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
@@ -164,7 +166,7 @@ export async function verifyExport(
     const problem = await logProofs.accept(line, unprovenCheckpoint(open));
     if (problem || !open) return problem;
     open.hasLogProof = true;
-    witnessedEvents += manifest.events - open.eventsBefore;
+    logEvents += manifest.events - open.eventsBefore;
     return undefined;
   };
 
@@ -244,13 +246,14 @@ export async function verifyExport(
     ...(statement?.day && span && { span }),
     witnessed: problem ? null : witnessedExport(),
     ...(logProofs.note() !== undefined && { logCheckpoint: logProofs.note() as string }),
+    logEvents,
     ...(problem && { finding: problem }),
     ...(line !== undefined && { line }),
   });
 
   const witnessedExport = (): WitnessedExport | null => {
     const witnessed = logProofs.witnessed();
-    return witnessed && { ...witnessed, events: witnessedEvents };
+    return witnessed && { ...witnessed, events: logEvents };
   };
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });

@@ -34,16 +34,26 @@ export function concat(...parts: readonly Uint8Array[]): Bytes {
   return bytes;
 }
 
-const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** ECMAScript 2026. Where they are missing, a loop does the same, many times slower. */
+const { fromHex: nativeFromHex } = Uint8Array as { fromHex?(digits: string): Bytes };
+const { toHex: nativeToHex } = Uint8Array.prototype as { toHex?(this: Uint8Array): string };
 
-export function toHex(bytes: Uint8Array): string {
+export const toHex: (bytes: Uint8Array) => string = nativeToHex
+  ? (bytes) => nativeToHex.call(bytes)
+  : portableToHex;
+
+/** Of digits that are known to be hexadecimal, in lower case. */
+export const fromHex: (digits: string) => Bytes = nativeFromHex
+  ? (digits) => nativeFromHex(digits)
+  : portableFromHex;
+
+export function portableToHex(bytes: Uint8Array): string {
   let digits = '';
-  for (const byte of bytes) digits += hexOf[byte];
+  for (const byte of bytes) digits += byte.toString(16).padStart(2, '0');
   return digits;
 }
 
-/** Of digits that are known to be hexadecimal. */
-export function fromHex(digits: string): Bytes {
+export function portableFromHex(digits: string): Bytes {
   const bytes = new Uint8Array(digits.length / 2);
   for (let at = 0; at < bytes.length; at += 1)
     bytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);

@@ -174,6 +174,34 @@ describe('flags', () => {
     }
   });
 
+  it('take labels as key:value, repeated, with commas, or as JSON', async () => {
+    const labels = { team: 'talent', 'cost-center': '4711', url: 'a:b', empty: '' };
+    for (const given of [
+      ['--labels', 'team:talent,cost-center:4711', '--labels', 'url:a:b, empty:'],
+      ['--labels', JSON.stringify(labels)],
+      ['--labels', '{"team":"x"}', '--labels', 'team:talent,cost-center:4711,url:a:b,empty:'],
+    ])
+      assert.deepEqual((await requestOf(['agents', 'update', id, ...given])).body, { labels });
+    assert.deepEqual((await requestOf(['agents', 'update', id, '--labels', ''])).body, { labels: {} });
+    const list = [
+      'agents',
+      'list',
+      '--label',
+      'team:talent',
+      '--label',
+      'env',
+      '--sort',
+      'name',
+      '--order',
+      'desc',
+    ];
+    assert.deepEqual((await requestOf(list)).query, {
+      label: ['team:talent', 'env'],
+      sort: 'name',
+      order: 'desc',
+    });
+  });
+
   it('give a new agent no scopes but those that they name', async () => {
     const scopesOf = async (given: readonly string[]) =>
       (
@@ -222,7 +250,7 @@ describe('flags', () => {
 
   it('are refused before anything is sent, in the words of the schema', async () => {
     for (const [words, says] of [
-      [['agents', 'get', 'x'], 'agentId must be a UUID'],
+      [['approvals', 'show', 'x'], 'approvalId must be a UUID'],
       [['agents', 'list', '--limit', '500'], '--limit must be at most 100'],
       [['agents', 'list', '--limit', 'ten'], '--limit must be of type integer'],
       [['agents', 'list', '--status', 'x'], '--status must be one of active, suspended, decommissioned'],
@@ -232,6 +260,9 @@ describe('flags', () => {
       ],
       [[...create, ...rest, '--capabilities', 'a:b', '--email', 'x'], '--email must be an e-mail address'],
       [['agents', 'update', id], /^nothing to change: give at least one of --agent-type, /],
+      [['agents', 'update', id, '--labels', 'team'], '--labels must be key:value; team has no colon'],
+      [['agents', 'update', id, '--labels', 'Team:x'], /^--labels must be an object with keys of 1 to 63 /],
+      [['agents', 'list', '--label', 'Team'], /^--label\[0\] must be a label as key:value, /],
       [['agents', 'create', '--body', '{'], /^--body is not valid JSON/],
       [['agents', 'create', '--body', '[]'], '--body must be a JSON object'],
       [['agents', 'create', '--body', '@/nowhere'], /^cannot read \/nowhere: ENOENT/],

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { confirm, hasTerminal } from '../../prompt.ts';
-import { print, printError, printJson } from '../../terminal.ts';
+import { print, printError, printJson, quoted } from '../../terminal.ts';
 import type { AccountOptions } from '../account.ts';
 import { connect } from '../connection.ts';
 import type { ApiCommand } from './api-commands.ts';
@@ -74,8 +74,9 @@ const isDestructive = ({ isDestructive, finalStatus }: ApiCommand, { body }: Api
   isDestructive ||
   (finalStatus !== undefined && (body as { status?: unknown } | undefined)?.status === finalStatus);
 
-async function requireConsent(io: Io, command: ApiCommand, { path }: ApiRequest): Promise<void> {
-  const question = `${command.summary.split(';')[0]} (${path})?`;
+async function requireConsent(io: Io, command: ApiCommand, { path, named }: ApiRequest): Promise<void> {
+  const what = named === undefined ? path : `${path}: ${quoted(named)}`;
+  const question = `${command.summary.split(';')[0]} (${what})?`;
   if (!hasTerminal(io))
     throw new CommandError(
       `${command.group} ${command.verb} cannot be undone, and there is no terminal to ask on; give --yes`,

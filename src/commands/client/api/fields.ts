@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
+import { quoted } from '../../terminal.ts';
 import type { Schema } from './document.ts';
 
 export interface Field {
@@ -10,7 +11,7 @@ export interface Field {
   readonly in: 'query' | 'header' | 'body';
   /** Without the two hyphens. */
   readonly flag: string;
-  readonly kind: 'text' | 'integer' | 'boolean' | 'list' | 'json' | 'secret';
+  readonly kind: 'text' | 'integer' | 'boolean' | 'list' | 'map' | 'json' | 'secret';
   readonly isNullable: boolean;
   readonly isRequired: boolean;
   readonly description: string;
@@ -81,9 +82,10 @@ export function fieldOf(
 
 export const singular = (group: string): string => group.replace(/ies$/, 'y').replace(/s$/, '');
 
-function kindOf({ type, items, anyOf }: Schema): Field['kind'] {
+function kindOf({ type, items, anyOf, additionalProperties: values }: Schema): Field['kind'] {
   if (type === 'boolean' || type === 'integer') return type;
   if (type === 'array') return items?.type === 'string' || itemFieldOf(items) !== undefined ? 'list' : 'json';
+  if (type === 'object' && typeof values === 'object' && values.type === 'string') return 'map';
   return type === 'object' || anyOf ? 'json' : 'text';
 }
 
@@ -104,6 +106,7 @@ function describe(text: string, schema: Schema | undefined, kind: Field['kind'])
     integer: range,
     boolean: '',
     list: 'commas between entries, or the option again for each',
+    map: 'key:value with commas between entries, the option again for each, or JSON',
     json: 'JSON, or @file with JSON',
     secret: 'file that holds it, or - for standard input',
   }[kind];
@@ -156,6 +159,8 @@ export function fieldValue(field: Field, given: unknown, inputs: Inputs): unknow
       return /^-?\d+$/.test(String(given)) ? Number(given) : given;
     case 'list':
       return (given as readonly string[]).flatMap((text) => entriesOf(field, text, inputs));
+    case 'map':
+      return Object.assign({}, ...(given as readonly string[]).map((text) => mapOf(field, text, inputs)));
     case 'json':
       return parseJson(`--${field.flag}`, String(given), inputs);
     case 'secret':
@@ -172,6 +177,24 @@ function entriesOf(field: Field, text: string, inputs: Inputs): unknown[] {
   return entries
     .filter((entry) => entry !== '')
     .map((entry) => (itemField === undefined ? entry : { [itemField]: entry }));
+}
+
+function mapOf(field: Field, text: string, inputs: Inputs): unknown {
+  if (/^(@|\{)/.test(text.trim())) return parseJson(`--${field.flag}`, text, inputs);
+  const entries = text.split(',').map((entry) => entry.trim());
+  return Object.fromEntries(
+    entries
+      .filter((entry) => entry !== '')
+      .map((entry) => {
+        const [, key, value] = /^([^:]*):(.*)$/.exec(entry) ?? [];
+        if (key === undefined || value === undefined)
+          throw new CommandError(
+            `--${field.flag} must be key:value; ${quoted(entry)} has no colon`,
+            exitCodes.usage,
+          );
+        return [key, value];
+      }),
+  );
 }
 
 /** JSON, `@file`, or `-` for standard input. */

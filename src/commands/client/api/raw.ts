@@ -16,7 +16,10 @@ export function registerRaw(program: Command, io: Io): void {
         'Sends a request to the API with a token of the account, and prints the answer: JSON as JSON, everything else as it is.',
       )
       .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
-      .argument('<path>', 'path below /api/v1, e.g. /agents')
+      .argument(
+        '<path>',
+        'path below /api/v1, e.g. /agents; names stand for ids, as in /agents/screener@example.com',
+      )
       .option(
         '--query <name=value>',
         'parameter of the query; again for each',
@@ -56,7 +59,8 @@ async function sendRaw(io: Io, method: string, path: string, options: RawOptions
   const { inputsOf, parseJson } = await import('./fields.ts');
   const body = options.body === undefined ? undefined : parseJson('--body', options.body, inputsOf(io));
   // In the path, because a name may come several times.
-  const target = `${plain}${query && `?${query}`}`;
+  const named = await idsIn(io, plain, options);
+  const target = `${named}${query && `?${query}`}`;
   const request = {
     method: upper,
     path: target,
@@ -64,7 +68,7 @@ async function sendRaw(io: Io, method: string, path: string, options: RawOptions
     headers: {},
     ...(body !== undefined && { body }),
   };
-  if (upper === 'DELETE' && !options.yes) await requireConsent(io, plain);
+  if (upper === 'DELETE' && !options.yes) await requireConsent(io, named);
   const { connect } = await import('../connection.ts');
   const connection = connect(io, options);
   if (options.output !== undefined)
@@ -76,6 +80,15 @@ async function sendRaw(io: Io, method: string, path: string, options: RawOptions
     return undefined;
   });
   if (other) return (await import('./files.ts')).printAnswer(io, other);
+}
+
+async function idsIn(io: Io, path: string, options: AccountOptions): Promise<string> {
+  const [{ loadOperations }, { createIdOf }, { withIdsInPath }] = await Promise.all([
+    import('./document.ts'),
+    import('../names/resolve.ts'),
+    import('../names/of-command.ts'),
+  ]);
+  return withIdsInPath(path, loadOperations(), createIdOf(io, options));
 }
 
 async function requireConsent(io: Io, path: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
+import { type Kind, kindOf, namesOf } from '../names/kinds.ts';
 import { type ApiCommand, apiCommands } from './api-commands.ts';
 import { loadOperations, type Operation } from './document.ts';
 import { exampleArguments } from './example.ts';
@@ -39,9 +40,13 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
     .summary(command.summary.charAt(0).toLowerCase() + command.summary.slice(1))
     .description([`${command.summary}.`, command.description].filter(Boolean).join(' '));
   for (const [index, { name, description = '' }] of command.args.entries())
-    own.argument(`<${argumentName(command, index, name)}>`, description.replace(/\.$/, ''));
+    own.argument(
+      `<${argumentName(command, index, name)}>`,
+      withNames(description.replace(/\.$/, ''), kindOf(command.operation.path, name)),
+    );
   own.optionsGroup('Fields:');
-  for (const field of command.fields) for (const option of optionsOf(field)) own.addOption(option);
+  for (const field of command.fields)
+    for (const option of optionsOf(field, kindOf(command.operation.path, field.name))) own.addOption(option);
   if (command.operation.body && !command.isShortcut)
     own.option(
       '--body <json>',
@@ -71,11 +76,17 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
     }
     const { buildRequest } = await import('./request.ts');
     const { askForSecret } = await import('./ask-for-secret.ts');
+    const { createIdOf } = await import('../names/resolve.ts');
+    const { withIds } = await import('../names/of-command.ts');
     const args = received.slice(0, command.args.length).map(String);
-    const { options: complete, inputs } = await askForSecret(io, command, given);
-    const request = buildRequest(command, args, complete, inputs);
     // A field of the request, such as the client id of a connection, is none of the account.
     const { clientId: _, clientSecret: __, ...others } = options;
+    const { options: complete, inputs } = await askForSecret(io, command, given);
+    const words = await withIds(command, { args, options: complete }, createIdOf(io, others as never));
+    const request = {
+      ...buildRequest(command, words.args, words.options, inputs),
+      ...(words.args.some((id, index) => id !== args[index]) && { named: args.join(', ') }),
+    };
     await execute(io, command, request, others as never);
   });
 }
@@ -87,15 +98,20 @@ const argumentName = (command: ApiCommand, index: number, name: string): string 
   return `${singular(before)}Id`;
 };
 
-function optionsOf(field: Field): Option[] {
+const withNames = (description: string, kind: Kind | undefined): string =>
+  [description, kind && namesOf(kind)].filter(Boolean).join('; ');
+
+function optionsOf(field: Field, named: Kind | undefined): Option[] {
   const { flag, kind, isNullable, isRequired } = field;
-  const description = [field.description, isRequired ? 'required' : ''].filter(Boolean).join('; ');
+  const description = [withNames(field.description, named), isRequired ? 'required' : '']
+    .filter(Boolean)
+    .join('; ');
   if (kind === 'boolean')
     return [new Option(`--${flag}`, description), new Option(`--no-${flag}`, 'the opposite')];
   const option = new Option(`--${flag} <${placeholders[kind]}>`, description);
   // Not `.choices()`: a wrong value is reported in the words of the schema.
   if (field.choices.length > 0) option.argChoices = [...field.choices];
-  if (kind === 'list')
+  if (kind === 'list' || kind === 'map')
     option.argParser((text, before: string[] | undefined) => [
       ...(Array.isArray(before) ? before : []),
       text,
@@ -103,7 +119,14 @@ function optionsOf(field: Field): Option[] {
   return isNullable ? [option, new Option(`--no-${flag}`, 'set it to nothing')] : [option];
 }
 
-const placeholders = { text: 'text', integer: 'number', list: 'list', json: 'json', secret: 'file' } as const;
+const placeholders = {
+  text: 'text',
+  integer: 'number',
+  list: 'list',
+  map: 'key:value',
+  json: 'json',
+  secret: 'file',
+} as const;
 
 const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./<>-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -14,6 +14,8 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** See `CallOptions` of the connection. */
   readonly own?: boolean;
+  /** What the user wrote in place of ids, for a question about them. */
+  readonly named?: string;
 }
 
 /** `options` by flag, without the two hyphens. */

@@ -32,16 +32,24 @@ export function summaryOf(changes: readonly Change[]): string {
 function describe({ action }: Change, { from, to }: FieldChange): string {
   if (action === 'create') return itemsOf(to);
   if (action === 'delete') return itemsOf(from);
-  if (!Array.isArray(from) || !Array.isArray(to)) return `${itemsOf(from)} → ${itemsOf(to)}`;
-  const before = from.map(item);
-  const after = to.map(item);
+  const [before, after] = [listOf(from), listOf(to)];
+  if (!before || !after) return `${itemsOf(from)} → ${itemsOf(to)}`;
   const added = after.filter((name) => !before.includes(name)).map((name) => `+ ${name}`);
   const removed = before.filter((name) => !after.includes(name)).map((name) => `- ${name}`);
   return [...added, ...removed].join(', ');
 }
 
-const itemsOf = (value: unknown): string =>
-  Array.isArray(value) && value.length > 0 ? value.map(item).join(', ') : shown(value);
+const itemsOf = (value: unknown): string => {
+  const items = listOf(value);
+  return items ? items.join(', ') || 'none' : shown(value);
+};
+
+/** The items of a list, or the labels of an agent; undefined for a single value. */
+function listOf(value: unknown): string[] | undefined {
+  if (Array.isArray(value)) return value.map(item);
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).map(([key, one]) => `${shown(key)}:${shown(one)}`);
+}
 
 /** A scope of a resource as `name (description)`. */
 function item(value: unknown): string {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../../kernel/package-root.ts';
+import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { type Account, type AccountOptions, accountFrom } from '../account.ts';
 import { connect } from '../connection.ts';
@@ -34,5 +35,10 @@ export async function openSession(
 async function callerOf(account: Account): Promise<Pick<Session, 'callerId' | 'personId'>> {
   if (!('session' in account)) return { callerId: account.clientId, personId: undefined };
   const { agentId, person } = await fetchIdentity(account);
+  if (agentId === null)
+    throw new CommandError(
+      'you are a member of the organization, and members manage nothing in it; ask an administrator',
+      exitCodes.notPermitted,
+    );
   return { callerId: agentId, personId: person?.personId };
 }

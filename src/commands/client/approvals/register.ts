@@ -4,7 +4,7 @@ import type { Io } from '../../io.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 
 const personOnly =
-  '\nOnly a person decides: use a profile of `countersign login --code`, whose code the account menu of the console makes. An agent is refused.';
+  '\nOnly a person decides: use a profile of `countersign login` through your browser (or with --code). An agent is refused.';
 
 export function registerApprovals(program: Command, io: Io): void {
   const group =
@@ -13,7 +13,10 @@ export function registerApprovals(program: Command, io: Io): void {
     group.commands
       .find((command) => command.name() === name)
       ?.optionsGroup('Fields:')
-      .option('--mine', 'requests that are addressed to you; with a profile of `countersign login --code`');
+      .option(
+        '--mine',
+        'requests that are addressed to you; with a profile of `countersign login` through your browser',
+      );
   registerDecisions(group, io);
   registerRequest(group, io);
 }

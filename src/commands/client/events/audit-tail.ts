@@ -1,11 +1,12 @@
 /** `countersign audit tail`: the audit events of the organization while they happen, one line each. */
 import { auditEvents } from '../../../contract/events.ts';
-import { isUuid } from '../../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { print, printError, printJsonLine, quoted } from '../../terminal.ts';
 import type { AccountOptions } from '../account.ts';
 import { connect } from '../connection.ts';
+import { agentKind } from '../names/kinds.ts';
+import { createIdOf } from '../names/resolve.ts';
 import { type AuditEvent, actorOf } from './audit-event.ts';
 import { openFeed } from './follow.ts';
 import { findPosition, readSince } from './start-position.ts';
@@ -20,7 +21,8 @@ interface TailOptions extends AccountOptions {
 }
 
 export async function tailAudit(io: Io, options: TailOptions): Promise<void> {
-  const matches = filterOf(io, options);
+  const agent = options.agent && (await createIdOf(io, options)(agentKind, options.agent));
+  const matches = filterOf(io, { ...options, ...(agent && { agent }) });
   const since = options.since === undefined ? undefined : readSince(options.since, Date.now());
   const { action } = options;
   const connection = connect(io, options);
@@ -46,8 +48,6 @@ export async function tailAudit(io: Io, options: TailOptions): Promise<void> {
 
 /** The stream can be filtered by the type of event only; the rest is filtered here. */
 function filterOf(io: Io, { action, agent, outcome }: TailOptions): (event: AuditEvent) => boolean {
-  if (agent !== undefined && !isUuid(agent))
-    throw new CommandError(`--agent must be the UUID of an agent; it is "${quoted(agent)}"`, exitCodes.usage);
   if (outcome !== undefined && outcome !== 'success' && outcome !== 'failure')
     throw new CommandError(
       `--outcome must be success or failure; it is "${quoted(outcome)}"`,

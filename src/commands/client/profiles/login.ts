@@ -3,8 +3,10 @@ import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { ask, askSecret, hasTerminal, readSecretFromInput } from '../../prompt.ts';
 import { print, printError, quoted } from '../../terminal.ts';
-import { requestToken, requireAddress } from '../account.ts';
+import { requestToken, requireAddress, revokeToken } from '../account.ts';
 import { isLoopback } from '../http.ts';
+import { dropToken, keepToken } from '../kept-tokens.ts';
+import { receiveCode } from './browser-login.ts';
 import {
   changeProfiles,
   defaultProfile,
@@ -13,7 +15,6 @@ import {
   profilesFile,
   readProfiles,
   requireProfileName,
-  type SessionProfile,
 } from './profiles.ts';
 import { endSession, isCode, redeemCode } from './session.ts';
 
@@ -26,6 +27,8 @@ interface LoginOptions {
   readonly insecureHttp?: boolean;
   /** A one-time code of the console, asked for or read from standard input. */
   readonly code?: boolean;
+  /** False: the address is printed, and no browser is opened. */
+  readonly browser?: boolean;
 }
 
 /** A profile that the server has accepted, and the name that it is for. */
@@ -45,9 +48,16 @@ export async function login(io: Io, options: LoginOptions): Promise<void> {
   }));
   print(io, `Signed in to ${profile.url} as ${as}.`);
   printError(io, `The profile ${name} is stored in ${profilesFile(io)}, and is the current one.`);
-  // The session that it replaces.
-  if (known && 'session' in known) await endSession(known).catch(() => undefined);
+  // What it replaces.
+  if (known && !isSame(known, profile)) await endOnServer(io, known).catch(() => undefined);
 }
+
+const isSame = (known: Profile, profile: Profile): boolean =>
+  'clientId' in known &&
+  'clientId' in profile &&
+  known.url === profile.url &&
+  known.clientId === profile.clientId &&
+  known.clientSecret === profile.clientSecret;
 
 async function signIn(io: Io, options: LoginOptions, known: Profile | undefined): Promise<SignedIn> {
   const address = await enterUrl(io, options.url ?? io.env.COUNTERSIGN_URL, known?.url);
@@ -62,22 +72,44 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
       'a one-time code is no client id, and others could have seen it here: make a new one, and give --code',
       exitCodes.usage,
     );
-  const clientId =
-    givenId ?? (await enterCodeOrId(io, known && 'clientId' in known ? known.clientId : undefined));
-  if (isCode(clientId)) return signInWithCode(url, clientId);
+  if (givenId === undefined && !options.secretStdin && hasTerminal(io))
+    return signInWithBrowser(io, url, options.browser ?? true);
+  const clientId = givenId ?? knownId(known);
   const clientSecret = await enterSecret(io, 'client secret', '--secret-stdin', options.secretStdin);
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
-  await requestToken(profile);
+  const { access_token: token, expires_in: expiresIn } = await requestToken(profile);
+  await keepToken(io, { ...profile, isStored: true }, { token, expiresIn });
   return { profile, as: quoted(clientId) };
 }
 
-async function signInWithCode(address: string, code: string): Promise<SignedIn> {
-  const { url, session, expiresAt, person, agentName } = await redeemCode(address, code);
+async function signInWithCode(address: string, code: string, verifier?: string): Promise<SignedIn> {
+  const { url, session, expiresAt, person, agentName } = await redeemCode(address, code, verifier);
   return {
     profile: { url, session, expiresAt },
     as: `${quoted(person?.name ?? agentName)}, until ${quoted(expiresAt)}`,
   };
+}
+
+async function signInWithBrowser(io: Io, url: string, openIt: boolean): Promise<SignedIn> {
+  const { code, verifier, finish } = await receiveCode(io, url, openIt);
+  try {
+    const signedIn = await signInWithCode(url, code, verifier);
+    await finish();
+    return signedIn;
+  } catch (error) {
+    await finish('The command line could not sign in; the terminal says why. You can close this page.');
+    throw error;
+  }
+}
+
+/** Of the profile that is renewed with `--secret-stdin`, which leaves no terminal to ask on. */
+function knownId(known: Profile | undefined): string {
+  if (known && 'clientId' in known) return known.clientId;
+  throw new CommandError(
+    'the client id is missing; give --client-id, or --code with a one-time code of the console. On a terminal, `countersign login` opens a browser',
+    exitCodes.usage,
+  );
 }
 
 /** The address of the API is a common mistake. */
@@ -91,12 +123,6 @@ function serverOf(io: Io, address: string): string {
 /** `--secret-stdin` leaves no terminal to ask on, so a profile that is renewed keeps its address. */
 const enterUrl = async (io: Io, given: string | undefined, known: string | undefined): Promise<string> =>
   given ?? enter(io, 'address of the server', '--url', known, (question) => ask(io, question));
-
-/** Not shown: the answer may be a code. */
-const enterCodeOrId = (io: Io, known: string | undefined): Promise<string> =>
-  enter(io, 'one-time code of the console, or client id', '--client-id or --code', known, (question) =>
-    askSecret(io, question.replace(/: $/, ' (not shown): ')),
-  );
 
 async function enter(
   io: Io,
@@ -159,24 +185,34 @@ export async function logout(io: Io, options: { readonly profile?: string }): Pr
     return { current: isCurrent ? profiles.keys().next().value : stored.current, profiles };
   });
   print(io, `The profile ${name} is removed from this machine.`);
-  if ('session' in profile) return signOut(io, profile);
-  printError(
-    io,
-    'Its client secret stays valid: revoke it with `countersign credentials revoke` if others could know it.',
-  );
-}
-
-/** Without its server, the session ends by time. */
-async function signOut(io: Io, profile: SessionProfile): Promise<void> {
-  if (Date.parse(profile.expiresAt) <= Date.now()) return;
   try {
-    await endSession(profile);
-    printError(io, 'Its sign-in has ended on the server, too.');
+    if (await endOnServer(io, profile))
+      printError(io, `Its ${proofOf(profile)} has ended on the server, too.`);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
+    const end = 'session' in profile ? `at ${quoted(profile.expiresAt)} at the latest` : 'by itself';
     throw new CommandError(
-      `the sign-in could not be ended on the server (${error.message}); it ends at ${quoted(profile.expiresAt)} at the latest`,
+      `the ${proofOf(profile)} could not be ended on the server (${error.message}); it ends ${end}`,
       error.exitCode,
     );
   }
+  if ('clientId' in profile)
+    printError(
+      io,
+      'Its client secret stays valid: revoke it with `countersign credentials revoke` if others could know it.',
+    );
+}
+
+const proofOf = (profile: Profile): string => ('session' in profile ? 'sign-in' : 'access token');
+
+/** Whether there was something to end. */
+async function endOnServer(io: Io, profile: Profile): Promise<boolean> {
+  if ('session' in profile) {
+    if (Date.parse(profile.expiresAt) <= Date.now()) return false;
+    await endSession(profile);
+    return true;
+  }
+  const token = await dropToken(io, { ...profile, isStored: true });
+  if (token !== undefined) await revokeToken(profile, token);
+  return token !== undefined;
 }

@@ -8,7 +8,7 @@ export function registerProfiles(program: Command, io: Io): void {
     .command('login')
     .summary('store a profile for a server, and use it')
     .description(
-      'Asks for the address of a server, and for a client id and its secret or a one-time code of the console. Checks them against the server, and stores a profile in a file that only you can read. The profile becomes the current one.',
+      'Opens your browser, where you sign in to the console and allow it, and comes back by itself. With a client id, asks for its secret instead. Stores a profile in a file that only you can read. The profile becomes the current one.',
     )
     .option(
       '--url <address>',
@@ -17,21 +17,23 @@ export function registerProfiles(program: Command, io: Io): void {
     .option('--profile <name>', 'name of the profile', 'default')
     .option(
       '--client-id <id>',
-      'client id, the UUID of an agent (default: COUNTERSIGN_CLIENT_ID, else asked)',
+      'sign in as a client, the UUID of an agent, with its secret instead of a browser (default: COUNTERSIGN_CLIENT_ID)',
     )
     .option('--insecure-http', 'send the secret over plain http to a server that is not on this machine')
     .option('--secret-stdin', 'read the client secret from standard input instead of asking for it')
     .addOption(
       new Option(
         '--code',
-        'sign in with a one-time code of the console instead, under your own name; it is asked for, or read from standard input',
+        'sign in with a one-time code of the console, where this machine has no browser; it is asked for, or read from standard input',
       ).conflicts(['clientId', 'secretStdin']),
     )
+    .option('--no-browser', 'print the address instead of opening a browser')
     .addHelpText(
       'after',
       `
 The client secret and the code are never options: other users of the machine could see them, and the shell would keep them in its history.
-The console shows a code in its account menu, "Sign in to the command line". Such a profile ends after 8 hours at most, or when you sign out of the session in the console that made the code. When that session has ended without use, signing out of a later one does not end it; "countersign logout" does.
+The browser must be on this machine: it brings the answer to a port of 127.0.0.1. Where there is none, use --code: the console shows a code in its account menu, "Sign in to the command line". The variable BROWSER names another program, or none.
+A profile of a browser or a code acts under your own name. It ends after 8 hours at most, or when you sign out of the session in the console that allowed it. When that session has ended without use, signing out of a later one does not end it; "countersign logout" does.
 
 Examples:
   countersign login --url https://id.example.com
@@ -44,7 +46,7 @@ Examples:
     .command('logout')
     .summary('remove a profile from this machine')
     .description(
-      'Removes a profile from this machine. A sign-in with a code of the console ends on the server; a client secret stays valid there.',
+      'Removes a profile from this machine. A sign-in through a browser or with a code, and the access token of a client, end on the server; a client secret stays valid there.',
     )
     .option('--profile <name>', 'profile to remove (default: the current one)')
     .action(async (options) => (await import('./login.ts')).logout(io, options));

@@ -1,5 +1,5 @@
 /**
- * A sign-in with a one-time code of the console: a session like that of a browser, whose requests go to the console's mirror of the
+ * A sign-in with a one-time code of the console, typed or brought by a browser: a session like that of a browser, whose requests go to the console's mirror of the
  * API. docs/decisions/015-console-sessions.md.
  */
 import { initOf } from '../../../../sdk/typescript/src/request-rules.ts';
@@ -11,8 +11,9 @@ import type { SessionProfile } from './profiles.ts';
 
 /** What the server says about the session. */
 interface SessionIdentity {
-  readonly agentId: string;
-  readonly agentName: string;
+  /** Null for a member, who acts through no agent. */
+  readonly agentId: string | null;
+  readonly agentName: string | null;
   readonly organizationId: string;
   readonly organizationName: string;
   readonly role: string;
@@ -54,19 +55,27 @@ const loginCommand = ({ profile }: Pick<NamedSession, 'profile'>): string =>
   `\`countersign login${profile === undefined ? '' : ` --profile ${profile}`}\``;
 
 /** Uses the code up. A text of another kind, such as a client secret, is not sent. */
-export async function redeemCode(url: string, code: string): Promise<SessionProfile & SessionIdentity> {
+export async function redeemCode(
+  url: string,
+  code: string,
+  codeVerifier?: string,
+): Promise<SessionProfile & SessionIdentity> {
   if (!isCode(code))
     throw new CommandError(
       'this is not a one-time code, which begins with csc_: get one in the account menu of the console, under "Sign in to the command line"',
       exitCodes.usage,
     );
-  const session = await send(sessionAt(url), initOf('POST', consoleHeaders, { code }), async (response) => {
-    discard(response);
-    return response.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0] ?? '')
-      .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
-  });
+  const session = await send(
+    sessionAt(url),
+    initOf('POST', consoleHeaders, { code, codeVerifier }),
+    async (response) => {
+      discard(response);
+      return response.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0] ?? '')
+        .find((pair) => /^(?:__Host-)?countersign=[\w-]{43}$/.test(pair));
+    },
+  );
   if (session === undefined) throw notCountersign(url);
   return { ...(await fetchIdentity({ url, session })), url, session };
 }

@@ -2,14 +2,23 @@
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { print, printError, printJson, quoted } from '../../terminal.ts';
-import { type AccountOptions, accountFrom, requestToken, type SessionAccount } from '../account.ts';
+import {
+  type AccountOptions,
+  accountFrom,
+  type ClientAccount,
+  claimsOf,
+  requestToken,
+  type SessionAccount,
+  tokenOf,
+} from '../account.ts';
 import { ApiError, connect } from '../connection.ts';
 import { fetchIdentity, sessionAccess } from './session.ts';
 
 interface Identity {
   readonly server: string;
   readonly profile: string | null;
-  readonly agentId: string;
+  /** Null for a member, who acts through no agent. */
+  readonly agentId: string | null;
   readonly email: string | null;
   readonly organizationId: string;
   readonly organization: string | null;
@@ -24,21 +33,19 @@ interface Identity {
   readonly person: string | null;
 }
 
-type Claims = Readonly<Record<string, unknown>>;
-
 export async function whoami(io: Io, options: AccountOptions & { readonly json?: boolean }): Promise<void> {
   const account = accountFrom(io, options);
   const known = { server: account.url, profile: account.profile ?? null };
   const identity =
     'session' in account
       ? await describeSession(account, known)
-      : await describe(io, options, claimsOf((await requestToken(account)).access_token), known);
+      : await describe(io, options, account, known);
   if (options.json) return printJson(io, identity);
   const rows: [string, string | null][] = [
     ['server', identity.server],
     ['profile', identity.profile],
     ['person', identity.person],
-    ['agent', named(identity.agentId, identity.email)],
+    ['agent', identity.agentId && named(identity.agentId, identity.email)],
     ['organization', named(identity.organizationId, identity.organization)],
     ['scopes', identity.scopes.join(' ')],
     ['secret expires', identity.credentialExpiresAt],
@@ -53,14 +60,15 @@ const named = (id: string, name: string | null): string => (name === null ? id :
 async function describe(
   io: Io,
   options: AccountOptions,
-  claims: Claims,
+  account: ClientAccount,
   known: Pick<Identity, 'server' | 'profile'>,
 ): Promise<Identity> {
   const connection = connect(io, options);
+  const claims = claimsOf(await tokenOf(io, account));
   /** An agent may lack the scope to read itself; the token has told the rest. */
   const optional = async <T>(path: string, query = {}): Promise<T | undefined> => {
     try {
-      return await connection.call<T>('GET', path, { query });
+      return await connection.call<T>('GET', path, { query, optional: true });
     } catch (error) {
       if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return undefined;
       throw error;
@@ -75,6 +83,8 @@ async function describe(
     `/agents/${agentId}/credentials`,
     { status: 'active', limit: 100 },
   );
+  // The server may have refused the token that was kept.
+  const current = claimsOf(await tokenOf(io, account));
   const credential = credentials?.data.find((entry) => entry.credentialId === credentialId);
   return {
     ...known,
@@ -82,12 +92,12 @@ async function describe(
     email: agent?.email ?? null,
     organizationId,
     organization: organization?.name ?? null,
-    scopes: String(claims.scope ?? '')
+    scopes: String(current.scope ?? '')
       .split(' ')
       .filter(Boolean),
     credentialId,
     credentialExpiresAt: credential?.expiresAt ?? null,
-    tokenExpiresAt: new Date(Number(claims.exp) * 1_000).toISOString(),
+    tokenExpiresAt: new Date(Number(current.exp) * 1_000).toISOString(),
     signInExpiresAt: null,
     person: null,
   };
@@ -133,13 +143,4 @@ export async function printToken(io: Io, options: TokenOptions): Promise<void> {
   if (options.json) return printJson(io, answer);
   print(io, answer.access_token);
   printError(io, `valid for ${Number(answer.expires_in)} seconds, scope: ${quoted(answer.scope ?? '')}`);
-}
-
-/** Not verified: the server that issued it is the one that we asked. */
-function claimsOf(token: string): Claims {
-  try {
-    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-  } catch {
-    throw new CommandError('the server sent a token that is no JWT');
-  }
 }

@@ -60,7 +60,7 @@ describe('GET /audit/verify', () => {
     await t.app.audit.linkAll();
     await recordEvents(t, home, 5);
     const all = await countOf(home);
-    const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null };
+    const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null, witnessed: null };
     assert.deepEqual(await verify(), answer);
     assert.deepEqual(await verify(`?fromDate=${before}`), {
       ...answer,
@@ -77,6 +77,7 @@ describe('GET /audit/verify', () => {
       checkedCount: 0,
       fromDate: '2020-01-01T00:00:00.000Z',
       toDate: '2020-01-02T23:59:59.999Z',
+      witnessed: null,
     });
   });
 

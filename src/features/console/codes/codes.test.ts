@@ -148,6 +148,35 @@ describe('POST /console/api/session with a code for the command line', () => {
     assert.deepEqual([made?.credentialId, made?.expiresAt], [maker?.credentialId, maker?.expiresAt]);
   });
 
+  it('204 with the verifier of its challenge only; 401 without one, with another, and for a code without challenge', async () => {
+    const cookie = await web.cookieOf(await t.agent());
+    const verifier = 'v'.repeat(43);
+    const codeChallenge = createHash('sha256').update(verifier).digest('base64url');
+    const plain = await makeCode(cookie);
+    assert.equal((await web.signIn({ code: plain, codeVerifier: verifier })).status, 401);
+    const { json } = await web.call(cookie, 'POST', codesUrl, { codeChallenge });
+    for (const wrong of [{}, { codeVerifier: 'w'.repeat(43) }, { codeVerifier: codeChallenge }])
+      assert.equal((await web.signIn({ code: json.code, ...wrong })).status, 401);
+    for (const code of [`${json.code}.${codeChallenge}`, `S256.${codeChallenge}.${json.code}`])
+      assert.equal((await web.signIn({ code })).status, 401);
+    const right = { code: json.code, codeVerifier: verifier };
+    assert.deepEqual([(await web.signIn(right)).status, (await web.signIn(right)).status], [204, 401]);
+  });
+
+  it('400 VALIDATION_ERROR for a challenge or a verifier of another form, and for a verifier with other proofs', async () => {
+    const cookie = await web.cookieOf(await t.agent());
+    for (const codeChallenge of ['', 'x'.repeat(42), `${'x'.repeat(42)}=`, 7])
+      assert.equal((await web.call(cookie, 'POST', codesUrl, { codeChallenge })).status, 400);
+    const code = await makeCode(cookie);
+    const codeVerifier = 'v'.repeat(43);
+    for (const body of [
+      { code, codeVerifier: 'short' },
+      { code: `csl_${code.slice(4)}`, codeVerifier },
+      { clientId: operator.clientId, clientSecret: operator.clientSecret, codeVerifier },
+    ])
+      assert.equal((await web.signIn(body as never)).status, 400, JSON.stringify(body));
+  });
+
   it('204 leaves the session of the cookie: the browser that made the code stays signed in', async () => {
     const browser = await web.cookieOf(operator);
     const answer = await web.signIn({ code: await makeCode(browser) }, { cookie: browser });

@@ -53,6 +53,21 @@ describe('the command line of a person', () => {
     assert.match(answer.json.message, /viewer/);
   });
 
+  it('201 for a member, who can do the same as in the browser: what belongs to the person', async () => {
+    const { person, url } = await invite();
+    await asOperator('PATCH', url, { role: 'member', agentId: null });
+    const browser = await signedIn(person);
+    const commandLine = await commandLineOf(browser);
+    const { json } = await commandLine.request(sessionUrl);
+    assert.deepEqual([json.role, json.agentId, json.scopes], ['member', null, []]);
+    assert.equal((await commandLine.request('/console/api/me/approvals')).status, 200);
+    assert.equal((await commandLine.request(`${api}/agents`)).status, 403);
+    assert.equal((await commandLine.change('POST', `${api}/agents`, newAgent())).status, 403);
+    assert.equal((await commandLine.change('POST', '/console/api/command-line-codes')).status, 403);
+    assert.equal((await browser.change('DELETE', sessionUrl)).status, 204);
+    assert.equal(await statusOf(commandLine), 401);
+  });
+
   it('401 when the person is removed or gets another role', async () => {
     for (const end of ['DELETE', 'PATCH'] as const) {
       const { person, url } = await invite();

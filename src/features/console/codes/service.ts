@@ -1,8 +1,10 @@
 /** One-time codes: a person who has signed in to the console signs in the command line, without a secret of a client. */
 
+import { createHash } from 'node:crypto';
 import { limits } from '../../../contract/limits.ts';
 import type { Caller } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import type { CommandLineCode } from '../schema.ts';
@@ -11,8 +13,19 @@ import { lockSession } from '../sessions/store.ts';
 import { putCode } from './store.ts';
 
 export interface CodeService {
-  create(caller: Caller, cookies: string): Promise<CommandLineCode>;
+  /** With a challenge, the code is of use only with the verifier of the challenge (RFC 7636). */
+  create(caller: Caller, cookies: string, challenge?: string): Promise<CommandLineCode>;
 }
+
+/**
+ * The hash under which a code is stored. A verifier is part of what is looked up: a code that was made with a challenge is not found
+ * without its verifier, and one that was made without is not found with any. No code begins as the text with a challenge does.
+ */
+export const codeHashOf = (code: string, challenge?: string): Buffer =>
+  hashSecret(challenge === undefined ? code : `S256.${challenge}.${code}`);
+
+export const challengeOf = (verifier: string): string =>
+  createHash('sha256').update(verifier).digest('base64url');
 
 /** Secret scanners search for this prefix. It also tells these codes from those of links. */
 export const codePrefix = 'csc_';
@@ -22,12 +35,8 @@ export function createCodeService(
   sessions: Pick<SessionService, 'require'>,
 ): CodeService {
   return {
-    async create(caller, cookies) {
+    async create(caller, cookies, challenge) {
       const { sessionId, method, agentId } = await sessions.require(cookies);
-      if (agentId === null)
-        fail('FORBIDDEN', {
-          message: 'You are a member: the command line needs the role admin or viewer of the organization.',
-        });
       // It would otherwise outlive the sign-out of the session that it came from.
       if (method === 'command-line')
         fail('FORBIDDEN', {
@@ -40,9 +49,9 @@ export function createCodeService(
         const { organizationId } = session;
         const end = Math.min(now + limits.console.codeSeconds * 1_000, Date.parse(session.expiresAt));
         const expiresAt = new Date(end).toISOString();
-        await putCode(tx, sessionId, hashSecret(code), new Date(end));
+        await putCode(tx, sessionId, codeHashOf(code, challenge), new Date(end));
         await ledger.record(tx, caller, 'session.code_created', {
-          agentId,
+          agentId: agentId ?? nilUuid,
           organizationId,
           metadata: { sessionId, expiresAt },
         });

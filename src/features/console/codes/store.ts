@@ -3,9 +3,10 @@ import type { Queryable } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
 
 interface StoredCode {
-  /** The session that made it, and the agent of the session. */
+  /** The session that made it, and the agent of the session; null for a member. */
   readonly sessionId: string;
-  readonly agentId: string;
+  readonly agentId: string | null;
+  readonly personId: string | null;
 }
 
 /** Replaces the code that the session made before. */
@@ -25,7 +26,7 @@ export async function putCode(
 export const findCode = (db: Queryable, codeHash: Buffer, now: Date): Promise<StoredCode | undefined> =>
   db.maybe(
     'console.findCode',
-    sql`select s.session_id as "sessionId", s.agent_id as "agentId"
+    sql`select s.session_id as "sessionId", s.agent_id as "agentId", s.person_id as "personId"
         from console_codes c join console_sessions s using (session_id)
         where c.code_hash = ${codeHash} and c.expires_at > ${now}`,
   );

@@ -7,7 +7,7 @@ import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { hashSecret } from '../../../kernel/secrets.ts';
 import type { TokenEligibility } from '../../tokens/eligibility.ts';
-import { codePrefix } from '../codes/service.ts';
+import { challengeOf, codeHashOf, codePrefix } from '../codes/service.ts';
 import { findCode, takeCode } from '../codes/store.ts';
 import type { ConsoleDeps } from '../feature.ts';
 import { findLink, hasActiveCredential, type StoredLink, takeLink } from '../links/store.ts';
@@ -141,21 +141,24 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
   };
 
   /** A session for the command line. A session of the request's cookie stays: it may be the one that made the code. */
-  const byCode = async (request: SignInRequest, code: string): Promise<string> => {
+  const byCode = async (request: SignInRequest, code: string, verifier?: string): Promise<string> => {
     const { origin, countAgainst } = request;
-    const codeHash = hashSecret(code);
+    const codeHash = codeHashOf(code, verifier === undefined ? undefined : challengeOf(verifier));
     const now = clock.now();
     const known = await findCode(db, codeHash, new Date(now));
     if (!known) return refuseUnverified(request, 'command-line', nilUuid, wrongCode);
     const { agentId, sessionId } = known;
-    await countAgainst({ clientId: agentId });
+    // A member acts through no agent, and is counted as a person.
+    const owner = agentId ?? known.personId ?? nilUuid;
+    await countAgainst({ clientId: owner });
     const result = await db.transaction(async (tx): Promise<string | Refused> => {
-      const eligibility = await lockEligibility(tx, agentId);
+      const eligibility = agentId === null ? undefined : await lockEligibility(tx, agentId);
       const maker = await lockSession(tx, sessionId, timesAt(now));
       // Of requests with the same code at the same moment, one deletes the row.
       const isFirst = await takeCode(tx, codeHash, new Date(now));
       const problem = eligibility?.problem ?? (isFirst ? undefined : wrongCode);
-      if (!maker || problem !== undefined) return { agentId, reason: problem ?? wrongCode, eligibility };
+      if (!maker || problem !== undefined)
+        return { agentId: agentId ?? nilUuid, reason: problem ?? wrongCode, eligibility };
       const { organizationId, scopes, credentialId, connectionId, person } = maker;
       return sessions.create(tx, origin, {
         method: 'command-line',
@@ -173,10 +176,17 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
 
   return async (request) => {
     sessions.requireSafeCookies();
-    const { clientId, clientSecret, code } = request.body;
-    if (code !== undefined && clientId === undefined && clientSecret === undefined)
-      return code.startsWith(codePrefix) ? byCode(request, code) : byLink(request, code);
-    if (code === undefined && clientId !== undefined && clientSecret !== undefined)
+    const { clientId, clientSecret, code, codeVerifier } = request.body;
+    if (code !== undefined && clientId === undefined && clientSecret === undefined) {
+      if (code.startsWith(codePrefix)) return byCode(request, code, codeVerifier);
+      if (codeVerifier === undefined) return byLink(request, code);
+    }
+    if (
+      code === undefined &&
+      codeVerifier === undefined &&
+      clientId !== undefined &&
+      clientSecret !== undefined
+    )
       return bySecret(request, clientId, clientSecret);
     throw validationError('body', [
       { in: 'body', field: '', message: 'must have clientId and clientSecret, or code' },

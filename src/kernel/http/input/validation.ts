@@ -44,11 +44,13 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   // Compiled at the first request of the route: compiling all of them would slow the start and cost memory.
   let compiled: ReturnType<typeof ajv.compile> | undefined;
   let lengthLimits: ReturnType<typeof ajv.compile> | undefined;
-  const integers = httpPart === 'body' ? [] : integerFields(schema);
+  const integers = httpPart === 'body' ? [] : fieldsOfType(schema, 'integer');
+  const lists = httpPart === 'querystring' ? fieldsOfType(schema, 'array') : [];
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
   return (data: unknown) => {
     parseIntegers(data as Record<string, unknown>, integers);
+    listSingle(data as Record<string, unknown>, lists);
     compiled ??= ajv.compile(schema);
     if (httpPart === 'body') {
       lengthLimits ??= ajv.compile(lengthLimitsOf(schema));
@@ -101,9 +103,9 @@ function lengthLimitsOf({ type, maxLength, maxItems, properties, items, anyOf }:
 }
 
 /** Query and path arrive as text. Only decimal digits are parsed: `0x10`, `1e2` and ` 1` stay text and are refused. */
-const integerFields = (schema: TSchema): string[] =>
+const fieldsOfType = (schema: TSchema, wanted: string): string[] =>
   Object.entries<{ type?: string }>((schema as { properties?: Record<string, object> }).properties ?? {})
-    .filter(([, { type }]) => type === 'integer')
+    .filter(([, { type }]) => type === wanted)
     .map(([name]) => name);
 
 function parseIntegers(data: Record<string, unknown>, integers: readonly string[]): void {
@@ -111,6 +113,11 @@ function parseIntegers(data: Record<string, unknown>, integers: readonly string[
     const text = data[name];
     if (typeof text === 'string' && /^-?\d+$/.test(text)) data[name] = Number(text);
   }
+}
+
+/** A repeated parameter arrives as a list, and one that is given once as a text. */
+function listSingle(data: Record<string, unknown>, lists: readonly string[]): void {
+  for (const name of lists) if (typeof data[name] === 'string') data[name] = [data[name]];
 }
 
 /** The client chooses field names too: a long one is shortened in the response. */

@@ -41,6 +41,11 @@ const sentences = {
   CHAIN_SHRANK: 'The chain became shorter while it was read.',
   ANOTHER_ORGANIZATION: 'The server answered with the chain of another organization.',
   UNREADABLE: 'The server answered with evidence that cannot be read.',
+  FILE_UNREADABLE: 'The file is damaged or not complete: it cannot be decompressed.',
+  FILE_CHANGED: 'The file is not the one that was archived: its SHA-256 is not the one in the list.',
+  FILE_NOT_SIGNED: 'The end of the file is not signed, so whole parts of it may be missing.',
+  FILE_OF_ANOTHER_DAY: 'The file is of another day or organization than the list says.',
+  FILE_LISTED_DIFFERENTLY: 'The list does not name the events that the file has.',
 } as const;
 
 type FindingCode = keyof typeof sentences;
@@ -57,8 +62,10 @@ export const shownFinding = (
   place: Place = {},
 ): Finding => ({
   code,
-  message: code in sentences ? sentences[code as FindingCode] : problem,
+  message: code in sentences ? sentences[code as FindingCode] : asSentence(problem),
   ...(sequence !== undefined && { sequence }),
   ...(eventId !== undefined && { eventId }),
   ...place,
 });
+
+const asSentence = (problem: string): string => `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;

@@ -7,11 +7,11 @@ import {
   UnsupportedAlgorithm,
 } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
 import type { ReadStatement } from '../../../../../sdk/typescript/src/audit/statements.ts';
-import { trustFrom } from '../../../../../sdk/typescript/src/audit/trusted-keys.ts';
 import { acceptPage, type ChainChecks, type ChainHead, type ChainState, startChain } from './chain.ts';
 import { createLinkedEvents, findUnlinked } from './completeness.ts';
 import type { ChainPage, Evidence, RememberedCheckpoint, ShownEvent } from './evidence.ts';
 import { type Finding, finding } from './findings.ts';
+import { readTrust } from './trust.ts';
 
 export interface Progress {
   /** Events whose hashes were computed again. */
@@ -76,7 +76,6 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
     return claims;
   };
   const linked = createLinkedEvents();
-  const published = await evidence.publishedKeys();
   let sought = remembered;
   let state: ChainState | undefined;
   const broken = (problem: Finding): Verdict => ({
@@ -95,8 +94,7 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
 
   const first = await fetchPage(options, undefined);
   // After the first page, in which all events were linked: a key that signed one of them has its statement by now.
-  const keyRows = (await evidence.keys()).map(({ time, ...entry }) => ({ ...entry, at: time }));
-  const trust = await trustFrom(read, published, keyRows);
+  const trust = await readTrust(read, evidence);
   if (trust.finding) return broken(finding('KEY_NOT_TRUSTED'));
   const checks: ChainChecks = {
     read,

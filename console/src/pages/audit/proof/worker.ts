@@ -1,11 +1,13 @@
-/** The worker that verifies a log: it fetches the evidence page by page, and computes beside the page. */
+/** The worker that verifies a log or a file: it fetches the evidence part by part, and computes beside the page. */
 import { ApiError } from '../../../api/api-error.ts';
-import { call, onRequestEvent, sendJson } from '../../../api/request.ts';
+import { call, callRaw, onRequestEvent, sendJson } from '../../../api/request.ts';
 import { createAlteration } from './demonstration.ts';
 import type { Evidence, KeyStatementEntry, PublicKey, RememberedCheckpoint, ShownEvent } from './evidence.ts';
 import { type Progress, type Verdict, verifyLog } from './verify.ts';
+import { type FileProgress, type FileVerdict, type ListedDay, verifyFile } from './verify-file.ts';
 
-export interface VerificationRequest {
+export interface LogRequest {
+  readonly kind: 'log';
   readonly organizationId: string;
   readonly shown: readonly ShownEvent[];
   readonly remembered: RememberedCheckpoint | undefined;
@@ -13,11 +15,22 @@ export interface VerificationRequest {
   readonly demonstrate: boolean;
 }
 
-export type WorkerMessage =
-  | ({ readonly type: 'progress' } & Progress)
+/** A day of the archive, which the worker downloads, or an export. */
+export type FileRequest =
+  | { readonly kind: 'day'; readonly day: ListedDay }
+  | { readonly kind: 'export'; readonly file: Blob };
+
+export type WorkerRequest = LogRequest | FileRequest;
+
+/** By the request: what its worker reports, and its result. */
+export type ProgressOf<Request extends WorkerRequest> = Request extends LogRequest ? Progress : FileProgress;
+export type VerdictOf<Request extends WorkerRequest> = Request extends LogRequest ? Verdict : FileVerdict;
+
+export type WorkerMessage<Request extends WorkerRequest = WorkerRequest> =
+  | { readonly type: 'progress'; readonly progress: ProgressOf<Request> }
   /** The rate limit: it goes on by itself. */
   | { readonly type: 'waiting'; readonly seconds: number }
-  | { readonly type: 'verdict'; readonly verdict: Verdict }
+  | { readonly type: 'verdict'; readonly verdict: VerdictOf<Request> }
   | { readonly type: 'failed'; readonly error: FailedRequest };
 
 export interface FailedRequest {
@@ -29,7 +42,7 @@ export interface FailedRequest {
 
 interface WorkerScope {
   postMessage(message: WorkerMessage): void;
-  onmessage: ((event: MessageEvent<VerificationRequest>) => void) | null;
+  onmessage: ((event: MessageEvent<WorkerRequest>) => void) | null;
 }
 const scope = globalThis as unknown as WorkerScope;
 
@@ -52,13 +65,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
 
 const isoOf = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
-const evidenceOf = (organizationId: string): Evidence => ({
-  chain: (after, limit) =>
-    patiently(() =>
-      call('getAuditChain', {
-        query: { organizationId, limit, ...(after !== undefined && { after }) },
-      }),
-    ),
+const keyEvidence: Pick<Evidence, 'keys' | 'publishedKeys'> = {
   async keys() {
     const entries: KeyStatementEntry[] = [];
     for (let page = 1; ; page += 1) {
@@ -73,6 +80,16 @@ const evidenceOf = (organizationId: string): Evidence => ({
     const answer = await patiently(() => sendJson('GET', '/.well-known/jwks.json'));
     return (answer as { keys: PublicKey[] }).keys;
   },
+};
+
+const evidenceOf = (organizationId: string): Evidence => ({
+  ...keyEvidence,
+  chain: (after, limit) =>
+    patiently(() =>
+      call('getAuditChain', {
+        query: { organizationId, limit, ...(after !== undefined && { after }) },
+      }),
+    ),
   async listed({ from, to }, limit) {
     const [fromDate, toDate] = [isoOf(from), isoOf(to)];
     const { total, data } = await patiently(() =>
@@ -94,16 +111,56 @@ onRequestEvent((event) => {
   if (event.type === 'waiting') scope.postMessage({ type: 'waiting', seconds: event.seconds });
 });
 
-scope.onmessage = async ({ data: { organizationId, shown, remembered, demonstrate } }) => {
+const report = (progress: ProgressOf<WorkerRequest>) => scope.postMessage({ type: 'progress', progress });
+
+const verifyTheLog = ({ organizationId, shown, remembered, demonstrate }: LogRequest) =>
+  verifyLog({
+    evidence: evidenceOf(organizationId),
+    shown,
+    remembered,
+    ...(demonstrate && { alter: createAlteration() }),
+    now: Date.now,
+    onProgress: report,
+  });
+
+async function verifyTheFile(request: FileRequest): Promise<FileVerdict> {
+  const listed = request.kind === 'day' ? request.day : undefined;
+  const file = request.kind === 'day' ? await download(request.day) : request.file.stream();
+  return verifyFile({ chunks: chunksOf(file), listed, evidence: keyEvidence, onProgress: report });
+}
+
+async function download({ organizationId, date }: ListedDay): Promise<ReadableStream<Uint8Array>> {
+  const input = { params: { date }, query: { organizationId } };
+  const { body } = await patiently(() => callRaw('getAuditArchive', input));
+  return body ?? new Blob().stream();
+}
+
+/** Not every browser can iterate over a stream. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
   try {
-    const verdict = await verifyLog({
-      evidence: evidenceOf(organizationId),
-      shown,
-      remembered,
-      ...(demonstrate && { alter: createAlteration() }),
-      now: Date.now,
-      onProgress: (progress) => scope.postMessage({ type: 'progress', ...progress }),
-    });
+    for (;;) {
+      const { done, value } = await reader.read().catch(fail);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+const fail = (): never => {
+  throw new ApiError({
+    status: 0,
+    code: 'NO_CONNECTION',
+    message:
+      'The download broke off before its end. The server ends it when the stored file is not the one that was archived; a lost connection looks the same. Try again; if it breaks off again, ask the operator.',
+  });
+};
+
+scope.onmessage = async ({ data: request }) => {
+  try {
+    const verdict = await (request.kind === 'log' ? verifyTheLog(request) : verifyTheFile(request));
     scope.postMessage({ type: 'verdict', verdict });
   } catch (error) {
     const { status = 0, code = 'CONSOLE_ERROR', message, requestId } = error as ApiError;

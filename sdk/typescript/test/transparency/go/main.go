@@ -3,6 +3,8 @@
 //
 //	go run . make          prints values that the TypeScript code must read, as JSON
 //	go run . read < FILE   verifies values that the TypeScript code made
+//	go run . open URL LOG_KEY [WITNESS_KEY…]
+//	                       reads the checkpoint of a running log, and requires the signatures of these keys
 package main
 
 import (
@@ -19,8 +21,11 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) >= 3 && args[0] == "open" {
+		return openRunning(args[1], args[2], args[3:])
+	}
 	if len(args) != 1 {
-		return fmt.Errorf("usage: go run . make|read")
+		return fmt.Errorf("usage: go run . make|read|open URL LOG_KEY [WITNESS_KEY…]")
 	}
 	switch args[0] {
 	case "make":

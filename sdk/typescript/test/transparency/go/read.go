@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	"github.com/transparency-dev/formats/log"
@@ -47,39 +49,77 @@ func readLog(made madeLog) error {
 }
 
 func readCheckpoint(made madeLog) (*log.Checkpoint, error) {
-	logVerifier, err := note.NewVerifier(made.LogKey)
+	checkpoint, times, err := openCheckpoint([]byte(made.Checkpoint), made.LogKey, made.Witnesses)
 	if err != nil {
 		return nil, err
 	}
+	for at, cosigned := range times {
+		if !cosigned.Equal(time.Unix(made.Times[at], 0)) {
+			return nil, fmt.Errorf("%s cosigned at %v", made.Witnesses[at], cosigned)
+		}
+	}
+	fmt.Printf("checkpoint of %s, size %d, %d cosignatures\n", checkpoint.Origin, checkpoint.Size, len(times))
+	return checkpoint, nil
+}
+
+// openCheckpoint requires the signatures of the log and of all witnesses, and no other. It returns the times of the cosignatures.
+func openCheckpoint(text []byte, logKey string, witnessKeys []string) (*log.Checkpoint, []time.Time, error) {
+	logVerifier, err := note.NewVerifier(logKey)
+	if err != nil {
+		return nil, nil, err
+	}
 	var witnesses []note.Verifier
-	for _, vkey := range made.Witnesses {
+	for _, vkey := range witnessKeys {
 		verifier, err := fnote.NewVerifierForCosignatureV1(vkey)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		witnesses = append(witnesses, verifier)
 	}
-	checkpoint, rest, opened, err := log.ParseCheckpoint([]byte(made.Checkpoint), logVerifier.Name(), logVerifier, witnesses...)
+	checkpoint, rest, opened, err := log.ParseCheckpoint(text, logVerifier.Name(), logVerifier, witnesses...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(rest) != 0 {
-		return nil, fmt.Errorf("extension lines: %q", rest)
+		return nil, nil, fmt.Errorf("extension lines: %q", rest)
 	}
 	if len(opened.Sigs) != 1+len(witnesses) || len(opened.UnverifiedSigs) != 0 {
-		return nil, fmt.Errorf("%d verified and %d other signatures", len(opened.Sigs), len(opened.UnverifiedSigs))
+		return nil, nil, fmt.Errorf("%d verified and %d other signatures", len(opened.Sigs), len(opened.UnverifiedSigs))
 	}
-	for at, signature := range opened.Sigs[1:] {
+	var times []time.Time
+	for _, signature := range opened.Sigs[1:] {
 		cosigned, err := fnote.CoSigV1Timestamp(signature)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !cosigned.Equal(time.Unix(made.Times[at], 0)) {
-			return nil, fmt.Errorf("%s cosigned at %v", signature.Name, cosigned)
-		}
+		times = append(times, cosigned)
 	}
-	fmt.Printf("checkpoint of %s, size %d, %d cosignatures\n", checkpoint.Origin, checkpoint.Size, len(witnesses))
-	return checkpoint, nil
+	return checkpoint, times, nil
+}
+
+// openRunning prints origin, size, root and the times of the cosignatures, one per line.
+func openRunning(url, logKey string, witnessKeys []string) error {
+	response, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", response.Status, text)
+	}
+	checkpoint, times, err := openCheckpoint(text, logKey, witnessKeys)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s\n%d\n%x\n", checkpoint.Origin, checkpoint.Size, checkpoint.Hash)
+	for _, cosigned := range times {
+		fmt.Println(cosigned.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // tileReader gives tlog the tiles by their paths.

@@ -12,11 +12,13 @@ export interface OrganizationEntry {
 export interface AgentEntry {
   readonly email: string;
   readonly organization?: string;
+  readonly displayName?: string | null;
   readonly agentType: string;
   readonly version: string;
   readonly capabilities: readonly string[];
   readonly owner: string;
   readonly deploymentEnv: string;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly allowedScopes?: readonly string[];
   readonly rateLimitPerMinute?: number | null;
   readonly redirectUris?: readonly string[];
@@ -255,11 +257,13 @@ export interface LiveWebhook {
 export const managedFields = {
   organizations: ['name', 'planTier', 'maxAgents', 'maxTokensPerMonth', 'status'],
   agents: [
+    'displayName',
     'agentType',
     'version',
     'capabilities',
     'owner',
     'deploymentEnv',
+    'labels',
     'allowedScopes',
     'rateLimitPerMinute',
     'redirectUris',

@@ -97,6 +97,16 @@ describe('an identity file', () => {
       'a.yaml:9:5: unknown key alowedScopes; did you mean allowedScopes?',
     ],
     [
+      'a part of a field',
+      agent('    scopes: []\n'),
+      'a.yaml:9:5: unknown key scopes; did you mean allowedScopes?',
+    ],
+    [
+      'a field of an entry in an entry',
+      'version: 1\nresources:\n  - identifier: https://x.example\n    name: x\n    scopes: [{name: a, descripton: b}]\n',
+      /^a\.yaml:5:24: unknown key descripton; did you mean description\?$/,
+    ],
+    [
       'a field like none',
       agent('    zzzzzzzz: 1\n'),
       /^a\.yaml:9:5: unknown key zzzzzzzz; known are email, /,
@@ -133,6 +143,16 @@ describe('an identity file', () => {
       'a bad item',
       agent().replace('[resume:read]', '[resume]'),
       /^a\.yaml:6:20: capabilities must be: of the form resource:action/,
+    ],
+    [
+      'a label with a bad key',
+      agent('    labels: {team: a, Env: b}\n'),
+      /^a\.yaml:9:23: labels must be: an object with keys of 1 to 63 characters of a-z, /,
+    ],
+    [
+      'a label that is a number',
+      agent('    labels: {team: 7}\n'),
+      'a.yaml:9:20: team must be a text; put it in quotes',
     ],
     ['no e-mail', agent().replace('a@example.com', 'a'), 'a.yaml:3:12: email must be: an e-mail address'],
     ['an entry that is a text', 'version: 1\nagents: [a]\n', 'a.yaml:2:10: agents must be a map'],

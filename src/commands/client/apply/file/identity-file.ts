@@ -148,7 +148,11 @@ function report(error: ErrorObject, entry: Path, at: At, atKey: At, problems: Pr
     );
   } else if (keyword === 'required') problems.add(at(path), missingMessage(error));
   else if (keyword === 'type') problems.add(at(path), `${field} ${typeMessage(String(params.type), data)}`);
-  else problems.add(at(path), `${field} ${messageOf(error)}`);
+  else if (keyword === 'propertyNames') {
+    const { propertyNames } = parentSchema as { propertyNames: NonNullable<ErrorObject['parentSchema']> };
+    const wrongKey: ErrorObject = { ...error, keyword: 'pattern', parentSchema: propertyNames };
+    problems.add(atKey([...path, String(params.propertyName)]), `${field} ${messageOf(wrongKey)}`);
+  } else problems.add(at(path), `${field} ${messageOf(error)}`);
 }
 
 /** All at once, although the check ends at the first. */

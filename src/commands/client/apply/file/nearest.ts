@@ -1,5 +1,20 @@
-/** The candidate that a mistyped word most likely means; undefined when none is close. */
+/** The candidate that a mistyped or shortened word most likely means; undefined when none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const known = [...candidates];
+  return closest(word, known) ?? containing(word, known);
+}
+
+/** `type` means `agentType` when no other candidate has the word in it. */
+function containing(word: string, candidates: readonly string[]): string | undefined {
+  const part = word.toLowerCase();
+  const found = candidates.filter((one) => {
+    const other = one.toLowerCase();
+    return part.length >= 4 && (other.includes(part) || (other.length >= 4 && part.includes(other)));
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function closest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, Math.ceil(word.length / 2)) + 1;
   for (const candidate of candidates) {

@@ -1,0 +1,13 @@
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { IconButton } from '../../../components/IconButton.tsx';
+import type { Exporter } from './use-export.ts';
+
+/** Downloads the log with its evidence. */
+export const ExportButton = ({ input, isBusy, save }: Exporter) => (
+  <>
+    <IconButton variant="default" icon="download" onClick={save} loading={isBusy}>
+      Export
+    </IconButton>
+    <CopyAsCurl operation="exportAudit" input={input} label="Copy export as curl" />
+  </>
+);

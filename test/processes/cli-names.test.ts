@@ -1,0 +1,221 @@
+/** Names where ids are: of agents, organizations, resources, people, webhooks, policies and credentials. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Run, startCommandLine } from '../support/command-line.ts';
+import { newAgent } from '../support/harness.ts';
+
+const { folder, asOperator, run } = await startCommandLine({ MULTI_TENANT: 'true' });
+
+async function json<T = Record<string, string>>(args: readonly string[]): Promise<T> {
+  const { code, stdout, output } = await run([...args, '--json']);
+  assert.equal(code, 0, output);
+  return JSON.parse(stdout);
+}
+const refused = ({ code, stderr }: Run, exitCode: number, ...says: (string | RegExp)[]) => {
+  assert.equal(code, exitCode, stderr);
+  for (const text of says)
+    assert.ok(typeof text === 'string' ? stderr.includes(text) : text.test(stderr), stderr);
+};
+
+const me = await json(['whoami']);
+const createAgent = async (email: string, organizationId = me.organizationId) => {
+  const { agentType, version, owner, deploymentEnv } = newAgent();
+  const fields = { agentType, version, owner, deploymentEnv, organization_id: organizationId };
+  const body = { ...fields, email, capabilities: ['a:read'] };
+  return (await json(['agents', 'create', '--body', JSON.stringify(body)])).agentId ?? '';
+};
+const identifier = 'https://orders.example.com/v1/eu';
+const { organizationId: talent } = await json([
+  'organizations',
+  'create',
+  '--name',
+  'Talent',
+  '--slug',
+  'talent',
+]);
+const screener = await createAgent('Screener@talent.example');
+await createAgent('screener@talent.example.com');
+const { resourceId } = await json([
+  ...['resources', 'create', '--name', 'Orders', '--identifier', identifier, '--scopes', 'a:read'],
+]);
+
+describe('a name in place of an id', () => {
+  it('of an agent is its e-mail address, in any case; of a resource its identifier or name', async () => {
+    assert.equal((await json(['agents', 'get', 'screener@TALENT.example'])).agentId, screener);
+    const granted = await json([
+      'grants',
+      'set',
+      'screener@talent.example',
+      identifier,
+      '--scopes',
+      'a:read',
+    ]);
+    assert.deepEqual([granted.agentId, granted.resourceId], [screener, resourceId]);
+    const listed = await json<{ total: number }>([
+      'grants',
+      'list',
+      'screener@talent.example',
+      '--resource-id',
+      'Orders',
+    ]);
+    assert.equal(listed.total, 1);
+    const events = await json<{ data: { agentId: string }[] }>([
+      'audit',
+      'list',
+      '--agent-id',
+      'screener@talent.example',
+    ]);
+    assert.ok(events.data.length > 0 && events.data.every(({ agentId }) => agentId === screener));
+  });
+
+  it('of an organization is its slug, also in an option; a list may mix names and ids', async () => {
+    assert.equal((await json(['organizations', 'get', 'talent'])).organizationId, talent);
+    const agentId = await createAgent('sender@talent.example', talent);
+    const inTalent = await json<{ data: { agentId: string }[] }>([
+      'agents',
+      'list',
+      '--organization-id',
+      'talent',
+    ]);
+    assert.deepEqual(
+      inTalent.data.map((agent) => agent.agentId),
+      [agentId],
+    );
+    await json(['members', 'add', 'talent', '--agent-id', 'sender@talent.example', '--role', 'member']);
+    await json(['members', 'update', 'talent', 'sender@talent.example', '--role', 'admin']);
+    const ids = await json<{ total: number }>([
+      'agents',
+      'list',
+      '--ids',
+      `sender@talent.example,${screener}`,
+    ]);
+    assert.equal(ids.total, 2);
+  });
+
+  it('of a person is found in the organization of the command, or the own one', async () => {
+    const invite = (organization: string, subject: string) => [
+      ...['people', 'invite', organization, '--issuer', 'https://idp.example.com', '--subject', subject],
+      ...['--name', 'Ada', '--role', 'viewer', '--agent-id'],
+    ];
+    const there = await json([...invite('talent', '1'), 'sender@talent.example']);
+    const here = await json([...invite(me.organizationId ?? '', '2'), 'screener@talent.example']);
+    const changed = await json(['people', 'update', 'talent', 'Ada', '--role', 'viewer', '--name', 'Ada L']);
+    assert.equal(changed.personId, there.personId);
+    const resource = await json<{ approvers: string[] }>([
+      'resources',
+      'update',
+      'Orders',
+      '--approvers',
+      'Ada',
+    ]);
+    assert.deepEqual(resource.approvers, [here.personId]);
+  });
+
+  it('of a webhook, a trust policy and a credential is its name', async () => {
+    const target = ['--webhook-url', 'https://hooks.example.com/x', '--events', 'agent.created'];
+    const { id } = await json(['webhooks', 'create', '--name', 'Hook one', ...target]);
+    assert.equal((await json(['webhooks', 'pause', 'Hook one'])).id, id);
+    await json(['agents', 'update', 'screener@talent.example', '--allowed-scopes', 'agents:read']);
+    const policy = [
+      '--provider',
+      'github',
+      '--audiences',
+      'https://x.example',
+      '--subject',
+      'repo:a/b:ref:refs/heads/main',
+    ];
+    const { policyId } = await json([
+      ...[
+        'trust-policies',
+        'create',
+        '--agent-id',
+        'screener@talent.example',
+        '--name',
+        'CI',
+        '--scopes',
+        'agents:read',
+      ],
+      ...policy,
+    ]);
+    assert.equal((await json(['trust-policies', 'get', 'CI'])).policyId, policyId);
+    const { credentialId } = await json(['credentials', 'create', 'screener@talent.example', '--name', 'ci']);
+    const rotated = await json(['credentials', 'rotate', 'screener@talent.example', 'ci', '--yes']);
+    assert.equal(rotated.credentialId, credentialId);
+  });
+
+  it('is shown beside the id in the question before a change that ends something', async () => {
+    await createAgent('old@talent.example');
+    const { stderr } = await run(['agents', 'decommission', 'old@talent.example'], {
+      answers: [['[y/N]', 'n\r']],
+    });
+    assert.match(stderr, /\(\/agents\/[0-9a-f-]{36}: old@talent\.example\)\? \[y\/N\]/);
+  });
+
+  it('stands in a path of `api`, encoded; unknown segments go to the server as they are', async () => {
+    const agent = JSON.parse((await run(['api', 'GET', '/agents/screener@talent.example'])).stdout);
+    assert.equal(agent.agentId, screener);
+    const path = `/agents/screener@talent.example/grants/${encodeURIComponent(identifier)}`;
+    assert.equal((await run(['api', 'DELETE', path, '--yes'])).code, 0);
+    refused(await run(['api', 'GET', '/agents/nobody@talent.example']), 1, /answered 400 VALIDATION_ERROR/);
+  });
+
+  it('also names the agent of scaffold', async () => {
+    const { code, output } = await run([
+      'scaffold',
+      'screener@talent.example',
+      '--out',
+      join(folder, 'project'),
+    ]);
+    assert.equal(code, 0, output);
+  });
+});
+
+describe('a name that is not one id', () => {
+  it('exit 2: several candidates are listed with what tells them apart', async () => {
+    const email = 'twin@talent.example';
+    const twins = [await createAgent(email), await createAgent(email, talent)];
+    const answer = await run(['agents', 'suspend', email]);
+    refused(
+      answer,
+      2,
+      /^countersign: 2 things are called twin@talent\.example .* one agent; give the id of one:$/m,
+    );
+    for (const [twin, organizationId] of [
+      [twins[0], me.organizationId],
+      [twins[1], talent],
+    ])
+      refused(
+        answer,
+        2,
+        new RegExp(`^  ${twin}  email=${email}  organizationId=${organizationId}  status=active$`, 'm'),
+      );
+    assert.equal(answer.stdout, '');
+  });
+
+  it('exit 5: it says what was looked for, and the nearest name', async () => {
+    refused(
+      await run(['agents', 'get', 'screener@talent.exampl']),
+      5,
+      'there is no agent screener@talent.exampl that this account can see; give its id or e-mail address; did you mean Screener@talent.example?',
+    );
+    refused(await run(['organizations', 'get', 'Talent!']), 5, 'no organization Talent!', 'id or slug');
+    refused(await run(['webhooks', 'get', 'Hook on']), 5, 'id, name or URL', 'did you mean Hook one?');
+    refused(await run(['agents', 'get', '7c9e6679-7425-40de-944b-e07fc1f90aeX']), 5, 'no agent 7c9e6679');
+  });
+
+  it('exit 4: an account that may not list them is told to give the id', async () => {
+    const agentId = await createAgent('powerless@talent.example');
+    const { clientSecret } = await json(['credentials', 'create', agentId]);
+    const env = {
+      ...asOperator,
+      COUNTERSIGN_CLIENT_ID: agentId,
+      COUNTERSIGN_CLIENT_SECRET: clientSecret ?? '',
+    };
+    refused(
+      await run(['agents', 'get', 'a@b.example'], { env }),
+      4,
+      'cannot look up the agent a@b.example; give its id',
+    );
+  });
+});
