@@ -1,4 +1,4 @@
--- The archive of the audit log: days that are over, each of an organization one file in object storage. docs/decisions/027-audit-archive.md.
+-- The archive of the audit log: days that are over, each of an organization one file in object storage. docs/decisions/028-audit-archive.md.
 
 -- The files that were read back and verified. Retention drops a day only when its files are here.
 create table audit_archives (

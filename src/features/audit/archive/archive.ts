@@ -1,6 +1,6 @@
 /**
  * The archive: each day that is over, of each organization, as a compressed export in object storage. It owns `audit_archives`. Retention
- * drops a day only when it is there. docs/decisions/027-audit-archive.md.
+ * drops a day only when it is there. docs/decisions/028-audit-archive.md.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Loop } from '../../../kernel/concurrency/loops.ts';
