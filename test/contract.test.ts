@@ -85,6 +85,7 @@ describe('the contract', () => {
       service_overload_rejections_total: { type: 'counter', labels: ['queue'] },
       service_audit_linking_delayed: { type: 'gauge', labels: [] },
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
+      service_audit_instance_log_stopped: { type: 'gauge', labels: [] },
       service_audit_quorum_age_seconds: { type: 'gauge', labels: [] },
       service_audit_instance_log_stopped: { type: 'gauge', labels: [] },
       service_audit_witness_failures_total: { type: 'counter', labels: ['witness'] },
