@@ -87,7 +87,6 @@ describe('the contract', () => {
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
       service_audit_instance_log_stopped: { type: 'gauge', labels: [] },
       service_audit_quorum_age_seconds: { type: 'gauge', labels: [] },
-      service_audit_instance_log_stopped: { type: 'gauge', labels: [] },
       service_audit_witness_failures_total: { type: 'counter', labels: ['witness'] },
       service_audit_archive_failures_total: { type: 'counter', labels: ['cause'] },
       service_audit_archive_oldest_pending_seconds: { type: 'gauge', labels: [] },
