@@ -23,6 +23,8 @@ create table audit_archive_state (
   -- The sequencer links nothing more under a day through this one: its files are complete, also when the clocks of nodes differ.
   closed_through date,
   -- Until then one process has a round. It renews the lease while it works.
-  round_ends_at timestamptz
+  round_ends_at timestamptz,
+  -- The last day on which events waited for their links for a week or longer: they are in a file of that day, or of the next one.
+  linked_late_on date
 );
 insert into audit_archive_state default values;

@@ -1,7 +1,11 @@
 /** An audit log with an archive: another node on the database of an app, with a storage that a test can make fail. */
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after } from 'node:test';
 import { createSigner, createStatementReader } from '../../../src/adapters/keys/keys.ts';
+import { openFolder } from '../../../src/adapters/object-storage/file.ts';
 import { createPostgres } from '../../../src/adapters/postgres/postgres.ts';
 import { zstd } from '../../../src/adapters/zstd.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
@@ -20,40 +24,66 @@ export function toNextDay({ clock }: Pick<TestApp, 'clock'>): void {
   clock.advance(dayMs - (clock.now() % dayMs) + 3_600_000);
 }
 
-export interface MemoryStorage extends ObjectStorage {
-  readonly objects: Map<string, Buffer>;
-  /** How often each name was created. */
-  readonly created: Map<string, number>;
+/** What a storage does wrong. A hook that throws stands for a process that was killed there. */
+export interface Faults {
+  beforeCreate?(name: string): void | Promise<void>;
+  /** After each chunk that was read of the content. */
+  onChunk?(name: string, chunks: number): void | Promise<void>;
+  afterCreate?(name: string): void | Promise<void>;
+  beforeRead?(name: string): void | Promise<void>;
+  onReadChunk?(name: string): void | Promise<void>;
 }
 
-/** The rules of the port, without a disk. */
-export function createMemoryStorage(): MemoryStorage {
-  const objects = new Map<string, Buffer>();
+/** An archive in a folder of the test, with faults that can be changed. */
+export function openFaultyFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-archive-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const inner = openFolder(folder);
   const created = new Map<string, number>();
+  let faults: Faults = {};
+  async function* watched(
+    name: string,
+    content: AsyncIterable<Uint8Array>,
+    hook: ((name: string, chunks: number) => void | Promise<void>) | undefined,
+  ) {
+    let chunks = 0;
+    for await (const chunk of content) {
+      yield chunk;
+      chunks += 1;
+      await hook?.(name, chunks);
+    }
+  }
+  const storage: ObjectStorage = {
+    ...inner,
+    async create(name, content, options) {
+      await faults.beforeCreate?.(name);
+      const result = await inner.create(name, watched(name, content, faults.onChunk), options);
+      if (result === 'created') created.set(name, (created.get(name) ?? 0) + 1);
+      await faults.afterCreate?.(name);
+      return result;
+    },
+    async read(name, signal) {
+      await faults.beforeRead?.(name);
+      const object = await inner.read(name, signal);
+      return object && { ...object, content: watched(name, object.content, faults.onReadChunk) };
+    },
+  };
   return {
-    objects,
+    folder,
+    storage,
+    /** How often each name was created. */
     created,
-    location: 'memory://archive',
-    async create(name, content, { signal }) {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of content) {
-        signal?.throwIfAborted();
-        chunks.push(chunk);
-      }
-      if (objects.has(name)) return 'exists';
-      objects.set(name, Buffer.concat(chunks));
-      created.set(name, (created.get(name) ?? 0) + 1);
-      return 'created';
+    setFaults(next: Faults) {
+      faults = next;
     },
-    async read(name) {
-      const bytes = objects.get(name);
-      return bytes && { bytes: bytes.length, content: inPieces(bytes) };
+    pathOf: (name: string) => join(folder, name),
+    /** All files of days and manifests. */
+    names: () => Array.fromAsync(inner.list(''), ({ name }) => name),
+    /** Puts another content in the place of a file. */
+    replace(name: string, content: Uint8Array) {
+      rmSync(join(folder, name));
+      writeFileSync(join(folder, name), content);
     },
-    async *list(prefix) {
-      for (const [name, bytes] of [...objects].toSorted())
-        if (name.startsWith(prefix)) yield { name, bytes: bytes.length };
-    },
-    async close() {},
   };
 }
 

@@ -73,12 +73,8 @@ export function createArchive(deps: ArchiveDeps, options: ArchiveOptions | undef
       },
     ],
     async droppableThrough(day) {
-      const through = await rounds.droppableThrough(day);
-      alarm.raiseKept(
-        through === day
-          ? undefined
-          : `the days from ${through === undefined ? 'the oldest' : `after ${through}`} through ${day} are not archived: see the lines about days that are not archived`,
-      );
+      const { through, reason } = await rounds.droppable(day);
+      alarm.raiseKept(reason);
       return through;
     },
   };

@@ -7,6 +7,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { nextTurn, type Pace } from '../../../kernel/concurrency/pace.ts';
 import { type Db, isTemporary } from '../../../kernel/data/db.ts';
 import type { LogEvidence } from '../../instance-log/feature.ts';
+import { hasUnlinkedBefore, readLinkingProgress } from '../chain/backlog-store.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import type { Alarm } from './alarm.ts';
 import type { ArchiveOneDay, ArchiveRun } from './archive-day.ts';
@@ -18,8 +19,10 @@ import {
   closeThrough,
   findDays,
   findLastTreeHead,
-  findPending,
+  findLinkedLate,
+  findOrganizations,
   renewRound,
+  setLinkedLate,
 } from './store.ts';
 
 interface RoundsDeps {
@@ -50,17 +53,25 @@ export interface RoundResult {
   readonly waitingFrom?: string;
 }
 
+export interface Droppable {
+  /** Undefined when it may drop none. */
+  readonly through: string | undefined;
+  readonly reason?: string;
+}
+
 export interface Rounds {
   /** `busy`: another process has a round. */
   round(options?: RoundOptions): Promise<'busy' | RoundResult>;
   /** How many milliseconds ago the oldest day ended that should be archived and is not; 0 when there is none. */
   pendingMs(): Promise<number>;
-  /** The last day through this one that retention may drop with the evidence of the next day; undefined when there is none. */
-  droppableThrough(day: string): Promise<string | undefined>;
+  /** The last day that retention may drop, of those through this one, and why not all of them. */
+  droppable(through: string): Promise<Droppable>;
 }
 
 /** Longer than a step of the storage may take: after a kill, another process goes on then. */
 const leaseMs = limits.auditArchive.stallSeconds * 1_500;
+/** Events are linked within seconds, but after an outage of linking a few days later. */
+const linkingDays = 7;
 const organizationsPerPage = 200;
 /** So many failures of the storage one after the other: the others would fail, too. The round ends. */
 const maxStorageFailures = 3;
@@ -91,17 +102,43 @@ export function createRounds(deps: RoundsDeps): Rounds {
     return at.highestTreeHead >= (await findLastTreeHead(db, day));
   };
 
-  const hasPending = async (day: string): Promise<boolean> =>
-    (await findPending(db, day, { after: undefined, limit: 1 })).length > 0;
-
   async function* pendingOf(day: string): AsyncGenerator<ArchiveDay, void> {
     let after: string | undefined;
     do {
-      const found = await findPending(db, day, { after, limit: organizationsPerPage });
-      for (const organizationId of found) yield { organizationId, day };
-      after = found.at(-1);
+      const page = await findOrganizations(db, day, { after, limit: organizationsPerPage });
+      for (const { id, archived } of page) if (!archived) yield { organizationId: id, day };
+      after = page.at(-1)?.id;
     } while (after !== undefined);
   }
+
+  const hasPending = async (day: string): Promise<boolean> => {
+    for await (const _ of pendingOf(day)) return true;
+    return false;
+  };
+
+  const findPendingDay = async (after: string, through: string): Promise<string | undefined> => {
+    for (const day of await findDays(db, after, through)) if (await hasPending(day)) return day;
+    return undefined;
+  };
+
+  /** Why nothing may be dropped: events got their links so late that a much later file has them, which is not written yet. */
+  const findLateLinks = async (dropped: string): Promise<string | undefined> => {
+    await drain();
+    const today = dayAt(clock.now());
+    const progress = await readLinkingProgress(db);
+    const limit = new Date(clock.now() - linkingDays * dayMs).toISOString();
+    if (!progress || (await hasUnlinkedBefore(db, progress, limit))) {
+      await setLinkedLate(db, today);
+      return `events of more than ${linkingDays} days ago have no link, so no file has them: see the runbook of AuditLinkingDelayed`;
+    }
+    const late = await findLinkedLate(db);
+    if (late === undefined) return undefined;
+    const last = daysAfter(late, 1);
+    if (today <= last || (await findPendingDay(dropped, last)) !== undefined)
+      return `events were linked late, and the days through ${last}, whose files have them, are not all archived`;
+    await setLinkedLate(db, null);
+    return undefined;
+  };
 
   const createLease = async () => {
     let endsAt = isoAfter(leaseMs);
@@ -199,17 +236,20 @@ export function createRounds(deps: RoundsDeps): Rounds {
       }
       return 0;
     },
-    async droppableThrough(through) {
+    async droppable(through) {
       const dropped = (await chainHeads.dropped(db))?.before ?? '0001-01-01';
-      for (const day of await findDays(db, dropped, daysAfter(through, 1))) {
-        if (!(await hasPending(day))) continue;
-        // Its row was removed, or the database was restored.
-        if (day <= completeThrough) completeThrough = daysAfter(day, -1);
-        if (day <= measuredThrough) measuredThrough = daysAfter(day, -1);
-        const last = daysAfter(day, -2);
-        return last > dropped ? last : undefined;
-      }
-      return through;
+      const late = await findLateLinks(dropped);
+      if (late !== undefined) return { through: undefined, reason: late };
+      const pending = await findPendingDay(dropped, daysAfter(through, linkingDays));
+      if (pending === undefined) return { through };
+      // Its row was removed, or the database was restored.
+      if (pending <= completeThrough) completeThrough = daysAfter(pending, -1);
+      if (pending <= measuredThrough) measuredThrough = daysAfter(pending, -1);
+      const last = daysAfter(pending, -linkingDays - 1);
+      return {
+        through: last > dropped ? last : undefined,
+        reason: `the day ${pending} is not archived for all organizations, and events of ${linkingDays} days before may be in its files`,
+      };
     },
   };
 }

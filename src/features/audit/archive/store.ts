@@ -92,6 +92,18 @@ export const renewRound = async (
     sql`update audit_archive_state set round_ends_at = ${until} where round_ends_at = ${endsAt}`,
   )) > 0;
 
+/** Events wait for their links on that day; null: those that did are archived. */
+export const setLinkedLate = (db: Queryable, day: string | null): Promise<number> =>
+  db.run('audit.archive.late', sql`update audit_archive_state set linked_late_on = ${day}::date`);
+
+export async function findLinkedLate(db: Queryable): Promise<string | undefined> {
+  const state = await db.maybe<{ day: string | null }>(
+    'audit.archive.lateDay',
+    sql`select linked_late_on as day from audit_archive_state`,
+  );
+  return state?.day ?? undefined;
+}
+
 /** Days that may have segments, after one and through another, the oldest first. */
 export async function findDays(db: Queryable, after: string, through: string): Promise<string[]> {
   const rows = await db.many<{ day: string }>(
@@ -106,29 +118,27 @@ export async function findDays(db: Queryable, after: string, through: string): P
   return rows.map(({ day }) => day);
 }
 
-/** Organizations with segments of the day that are not archived, after one: one index look-up per organization. */
-export async function findPending(
+/** The next organizations with segments of the day, in their order: one index look-up for each. */
+export function findOrganizations(
   db: Queryable,
   day: string,
   { after, limit }: { after: string | undefined; limit: number },
-): Promise<string[]> {
+): Promise<{ id: string; archived: boolean }[]> {
   const next = (condition: Sql) => sql`
     select organization_id from audit_segments where taken_on = ${day}::date and ${condition}
     order by organization_id limit 1`;
-  const rows = await db.many<{ id: string }>(
-    'audit.archive.pending',
+  return db.many(
+    'audit.archive.organizations',
     sql`
       with recursive chain as (
         (select organization_id as id from (${next(after === undefined ? sql`true` : sql`organization_id > ${after}::uuid`)}) first)
         union all
         select (${next(sql`organization_id > chain.id`)}) from chain where chain.id is not null
-      )
-      select id from chain
-      where id is not null
-        and not exists (select from audit_archives a where a.organization_id = chain.id and a.day = ${day}::date)
-      limit ${limit}`,
+      ),
+      page as materialized (select id from chain where id is not null limit ${limit})
+      select id, exists (select from audit_archives a where a.organization_id = page.id and a.day = ${day}::date) as archived
+      from page order by id`,
   );
-  return rows.map(({ id }) => id);
 }
 
 /** The last checkpoint of the day. */

@@ -48,6 +48,25 @@ export async function findOldestUnlinked(
   return age;
 }
 
+/** Whether an event from before that time (ISO 8601) has no link. */
+export async function hasUnlinkedBefore(
+  db: Queryable,
+  { settledBefore, reached }: LinkingProgress,
+  time: string,
+): Promise<boolean> {
+  const { unlinked } = await db.one<{ unlinked: boolean }>(
+    'audit.backlog.before',
+    sql`
+      with ${withLinks(sql`
+        select organization_id, event_id, occurred_at, appended_in from audit_events
+        where appended_in >= ${settledBefore}::xid8 and appended_in <= ${reached}::xid8 and occurred_at < ${time}
+        order by appended_in limit ${maxMaybeLinked}`)}
+      select exists (select from audit_events where appended_in > ${reached}::xid8 and occurred_at < ${time})
+             or exists (select from candidates e where ${isNotLinked}) as unlinked`,
+  );
+  return unlinked;
+}
+
 interface AppendedEvent {
   readonly eventId: string;
   readonly timestamp: string;

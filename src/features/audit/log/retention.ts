@@ -46,7 +46,7 @@ interface RetentionDeps {
   readonly chainHeads: ChainHeads;
   readonly integrity: IntegrityStatus;
   readonly partitions: Pick<Partitions, 'invalidate'>;
-  /** The last day through this one that may be dropped, as far as the archive has them; undefined when none may. */
+  /** The last day through this one that may be dropped, because the archive has it; undefined when none may. */
   droppableThrough?(day: string): Promise<string | undefined>;
 }
 
