@@ -4,13 +4,17 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { sql } from '../../src/kernel/data/sql.ts';
-import { createDatabase, environment, skipWithout } from '../support/harness.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { createApp } from '../../src/app.ts';
+import { createOperator } from '../../src/commands/bootstrap.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
+import { createLog } from '../../src/kernel/observability/log.ts';
+import { createDatabase, environment, execute, skipWithout } from '../support/harness.ts';
 import { newLogKey } from '../support/peers/witnesses.ts';
 import { findProgram, freePort, startProgram, until } from '../support/programs.ts';
 import { type ServerInProcess, startServerInProcess } from '../support/server-in-process.ts';
 
+const dayMs = 86_400_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const guide = readFileSync(join(root, 'docs/guides/prove-what-happened.md'), 'utf8');
 
@@ -24,7 +28,10 @@ const generic = (text: string) =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
     .replaceAll(/\d+ events/g, 'N events')
+    .replaceAll(/(ID {2})\d+ +\d+ +[0-9a-f]{64}/g, '$1N N HASH')
+    .replaceAll(folder, '/tmp/proof')
     .replaceAll(/(sequence +)\d+/g, '$1N');
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-prove-'));
@@ -59,14 +66,36 @@ function openShell() {
   };
 }
 
+/** The operator, and its events, are of yesterday. */
+async function recordEarlier(env: Record<string, string>) {
+  const log = createLog({ level: 'silent' });
+  const app = await createApp({ config: loadConfig(env), log, clock: { now: () => Date.now() - dayMs } });
+  try {
+    await app.prepare();
+    await createOperator(app, false);
+    await app.audit.linkAll();
+  } finally {
+    await app.close();
+  }
+}
+
 it('each command of the guide prints what the guide shows', async (test) => {
   for (const program of ['bash', 'curl']) if (!findProgram(program)) return skipWithout(test, program);
   const port = await freePort();
   const witnessPort = await freePort();
+  const archive = join(folder, 'archive');
+  mkdirSync(archive);
+  const databaseUrl = await createDatabase();
   const env = {
-    ...environment(await createDatabase(), { AUDIT_LOG_KEY: newLogKey(), AUDIT_WITNESS_INTERVAL: '1' }),
+    ...environment(databaseUrl, {
+      AUDIT_LOG_KEY: newLogKey(),
+      AUDIT_WITNESS_INTERVAL: '1',
+    }),
     BASE_URL: `http://127.0.0.1:${port}`,
   };
+  // With the witness: yesterday waits for it.
+  const archived = { AUDIT_ARCHIVE_URL: pathToFileURL(archive).href };
+  await recordEarlier(env);
   let server: ServerInProcess = await startServerInProcess(env, port);
   mkdirSync(join(folder, '.countersign'));
   const { operator } = server;
@@ -89,11 +118,12 @@ countersign() { node ${join(root, 'bin/countersign.js')} "$@"; }`);
     until('the witness has seen all', async () => {
       const { db, instanceLog } = server.app;
       const newest = await instanceLog.evidence.checkpoint(db);
-      const { events, heads } = await db.one<{ events: number; heads: number }>(
-        'test.counts',
-        sql`select (select count(*)::int from audit_events) - (select coalesce(sum(l.size), 0)::int from (select max(size) as size from audit_segments group by organization_id) l) as events,
+      const [counted] = await execute<{ events: number; heads: number }>(
+        databaseUrl,
+        `select (select count(*)::int from audit_events) - (select coalesce(sum(l.size), 0)::int from (select max(size) as size from audit_segments group by organization_id) l) as events,
                    (select max(number)::int from audit_tree_heads) as heads`,
       );
+      const { events, heads } = counted ?? {};
       return (events === 0 && newest?.hasQuorum && newest.highestTreeHead === heads) || undefined;
     });
 
@@ -101,10 +131,15 @@ countersign() { node ${join(root, 'bin/countersign.js')} "$@"; }`);
     if (commands.includes('npm start')) {
       const variables = [...adapt(commands).matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]);
       await server.stop();
-      server = await startServerInProcess({ ...env, ...Object.fromEntries(variables) }, port);
+      server = await startServerInProcess({ ...env, ...archived, ...Object.fromEntries(variables) }, port);
       continue;
     }
     if (commands.includes('/audit/verify"')) await isWitnessed();
+    if (commands.includes('archive list'))
+      await until('the day is archived', async () => {
+        const rows = await execute(databaseUrl, 'select from audit_archives');
+        return rows.length > 0 || undefined;
+      });
     const printed = await run(adapt(commands));
     if (output !== undefined) assert.equal(generic(printed), generic(output), commands);
   }

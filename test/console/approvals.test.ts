@@ -602,8 +602,11 @@ browserTest('loading, errors and a lost session', async (t) => {
       .waitFor();
     proceed();
     await page.getByRole('alert').getByText('failed-request').waitFor();
+    // Until the click, no later request of the page may succeed.
+    waiting = new Promise<void>((resolve) => (proceed = resolve));
     answer = undefined;
     await page.getByRole('button', { name: 'Try again' }).click();
+    proceed();
     await page.getByText('“Refund order 7”').first().waitFor();
   }
   // A failed decision keeps the choice.

@@ -381,7 +381,7 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   await page.keyboard.press('Control+k');
   await page.getByRole('option').first().waitFor();
   const options = await page.getByRole('option').allTextContents();
-  assert.deepEqual(options, ['ApprovalsPage', 'My agentsPage']);
+  assert.deepEqual(options, ['Sign in to the command lineAction', 'ApprovalsPage', 'My agentsPage']);
   await page.keyboard.press('Escape');
   await page.goto('/console/agents');
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();

@@ -7,11 +7,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newAgent, startApp } from '../support/harness.ts';
 import { createPaymentEvents } from '../support/peers/payment-events.ts';
+import { newLogKey } from '../support/peers/witnesses.ts';
 import { send } from '../support/principals.ts';
 import { createTenant } from '../support/scenarios/plans.ts';
 
 /** Operations whose proposal is refused, with the reason. An entry that is no longer needed fails the test. */
 const exceptions: Readonly<Record<string, { answer: string; reason: string }>> = {
+  getAuditArchive: {
+    answer: '404 ARCHIVE_NOT_FOUND',
+    reason: 'No day of the log is over.',
+  },
   exchangeOutsideToken: {
     answer: '400 invalid_grant',
     reason: 'Only another issuer can sign such a token, and it would expire.',
@@ -55,8 +60,10 @@ interface Proposal {
   readonly operation: Operation;
 }
 
-const t = await startApp({ BASE_URL: 'http://countersign.localhost' });
+const t = await startApp({ BASE_URL: 'http://countersign.localhost', AUDIT_LOG_KEY: newLogKey() });
 const token = await t.token();
+await t.app.audit.linkAll();
+await t.app.instanceLog.grow();
 /** The organization of the operator has the highest plan. An admin of another one orders a higher plan. */
 const orders = ['upgradeTier', 'startCheckout'];
 const { paths } = (await t.call('GET', '/openapi.json')).json as {
@@ -200,6 +207,7 @@ test('2xx or 3xx for every request that the reference page proposes', async () =
   const admin = await freeAdmin();
   let known: Values = {
     issuer: 'http://countersign.localhost',
+    date: '2030-01-31',
     orgId: t.operator.organizationId,
     delegateeId: (await asOperator('POST', '/agents', newAgent())).agentId,
   };

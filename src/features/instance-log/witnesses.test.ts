@@ -31,9 +31,9 @@ async function grow(t: TestApp): Promise<void> {
   await t.app.instanceLog.grow();
 }
 
-/** A round of the witnesses. Each is due a second after the last one. */
+/** A round of the witnesses, which is due by then. */
 async function round(t: TestApp): Promise<void> {
-  t.clock.advance(1_000);
+  t.clock.advance(5_000);
   assert.equal(await t.app.instanceLog.witness(), 'done');
 }
 
@@ -111,15 +111,18 @@ describe('witnesses', async () => {
   });
 
   it('idle when all have cosigned; busy until the next round is due, also in another process', async () => {
-    const other = await startApp({ AUDIT_LOG_KEY, ...witnessVariables([one, two], 2) }, t);
-    assert.equal(await other.app.instanceLog.witness(), 'idle');
+    // Far longer than this test takes.
+    const variables = { AUDIT_LOG_KEY, ...witnessVariables([one, two], 2), AUDIT_WITNESS_INTERVAL: '100' };
+    const nodes = [await startApp(variables, t), await startApp(variables, t)] as const;
+    assert.equal(await nodes[0].app.instanceLog.witness(), 'idle');
     await grow(t);
-    t.clock.advance(1_000);
-    const results = await Promise.all([t, other].map(({ app }) => app.instanceLog.witness()));
+    t.clock.advance(5_000);
+    const results = await Promise.all(nodes.map(({ app }) => app.instanceLog.witness()));
     assert.deepEqual(results.toSorted(), ['busy', 'done']);
     await grow(t);
-    assert.equal(await other.app.instanceLog.witness(), 'busy');
-    await round(other);
+    for (const { app } of nodes) assert.equal(await app.instanceLog.witness(), 'busy');
+    t.clock.advance(100_000);
+    await round(t);
     assert.equal(
       sizeOf(await checkpointText(t)),
       (await t.app.instanceLog.evidence.checkpoint(t.app.db))?.size,
@@ -272,7 +275,9 @@ describe('a witness that fails or lies', async () => {
 
   const honest = await startWitness('witness.example/honest', [logKey]);
   const liar = await startFakeWitness('witness.example/liar', text(404));
-  const t = await startApp({ AUDIT_LOG_KEY, ...witnessVariables([honest, liar], 1) });
+  // A witness has five seconds to answer.
+  const slowly = { AUDIT_LOG_KEY, AUDIT_WITNESS_INTERVAL: '5' };
+  const t = await startApp({ ...witnessVariables([honest, liar], 1), ...slowly });
 
   for (const [what, [answer, reason]] of Object.entries(answers))
     it(`nothing is kept of one that ${what}, and the other cosigns`, async () => {
@@ -326,7 +331,7 @@ describe('a witness that fails or lies', async () => {
         return answer(request, response, incoming);
       });
       await grow(t);
-      t.clock.advance(1_000);
+      t.clock.advance(5_000);
       const before = sizeOf(await checkpointText(t));
       const running = t.app.instanceLog.witness();
       const quorum = await until('the other has cosigned', async () => {
@@ -343,7 +348,7 @@ describe('a witness that fails or lies', async () => {
   it('one that does not answer delays no token at the start of a process, and only the first pass of its sequencer', async () => {
     const { promise: isAsked, resolve: ask } = Promise.withResolvers<void>();
     liar.answerWith(() => () => ask());
-    const own = await startApp({ AUDIT_LOG_KEY, ...witnessVariables([liar], 1) }, t);
+    const own = await startApp({ ...witnessVariables([liar], 1), ...slowly }, t);
     let hasLinked = false;
     const linking = own.app.audit.linkAll().then(() => {
       hasLinked = true;
@@ -352,7 +357,7 @@ describe('a witness that fails or lies', async () => {
     await own.agent();
     assert.equal(hasLinked, false, 'it still waits for the witness');
     await linking;
-    t.clock.advance(1_000);
+    t.clock.advance(5_000);
     const requests = liar.received.length;
     const running = own.app.instanceLog.witness().then(() => 'ended');
     await until('the round waits for the witness', async () => liar.received.length > requests || undefined);

@@ -123,7 +123,7 @@ function completeParameter(parameter: Parameter, entry: RouteEntry): Parameter {
   const { example, ...rest } = parameter;
   const { name, schema = {}, description = '' } = rest;
   const value = example ?? parameterExample(name, schema as Schema);
-  if (parameter.in === 'path')
+  if (parameter.in === 'path' && /id$/i.test(name))
     return { ...parameter, description: pathParameterText(name, entry.path), example: value };
   const required = parameter.required === true && !('default' in schema);
   const isFilter = !required && !('default' in schema);
