@@ -5,7 +5,7 @@ import { type Compression, DamagedFile } from '../kernel/ports/compression.ts';
 
 const chunkSize = 256 * 1024;
 
-/** A higher level makes the file a few percent smaller, and takes a multiple of the time. */
+/** The lines are mostly hashes: a higher level takes a multiple of the time, and makes the file no smaller. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
 
 type Codec = ReturnType<typeof createZstdCompress>;

@@ -97,8 +97,8 @@ export interface Audit {
   checkExternalCheckpoint(external: ExternalCheckpoint): Promise<Finding | undefined>;
   /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
-  /** The rounds of the archive; undefined when none is configured. */
-  readonly archiving: Archive['rounds'];
+  /** Undefined when no archive is configured. */
+  readonly archiving: Archive['archiving'];
   /** The export of one organization's day that is over. All its events must be linked: see `linkAll`. */
   exportDay(day: ExportDay): AsyncGenerator<ExportLine>;
   readonly feed: AuditFeed;
@@ -239,7 +239,7 @@ export function createAudit(deps: AuditDeps): Audit {
       await drain();
       return exportLog({ db, clock, signer, logEvidence }, options);
     },
-    archiving: archive.rounds,
+    archiving: archive.archiving,
     exportDay: (day) => linesOf(dayParts({ db, clock, signer, logEvidence }, day)),
     feed: createFeed({ db, clock, sequencer }),
     watch,

@@ -26,12 +26,11 @@ export function createStallTimer(
     timer = setTimeout(() => stalled.abort(failure()), stepMs);
   };
   const race = async <T>(work: Promise<T>): Promise<T> => {
+    work.catch(() => {});
+    either.throwIfAborted();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const onAbort = () => reject(either.reason);
-    if (either.aborted) onAbort();
-    else either.addEventListener('abort', onAbort, { once: true });
-    aborted.catch(() => {});
-    work.catch(() => {});
+    either.addEventListener('abort', onAbort, { once: true });
     try {
       return await Promise.race([work, aborted]);
     } finally {

@@ -1,13 +1,16 @@
 /** An audit log with an archive: another node on the database of an app, with a storage that a test can make fail. */
-import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { createHash, createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { createSigner, createStatementReader } from '../../../src/adapters/keys/keys.ts';
+import { createSigner, createStatementReader, describePublicKey } from '../../../src/adapters/keys/keys.ts';
 import { openFolder } from '../../../src/adapters/object-storage/file.ts';
 import { createPostgres } from '../../../src/adapters/postgres/postgres.ts';
 import { zstd } from '../../../src/adapters/zstd.ts';
+import { inspectFile } from '../../../src/features/audit/archive/inspect-file.ts';
+import { fileName, manifestName } from '../../../src/features/audit/archive/names.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
 import type { LogEvidence } from '../../../src/features/instance-log/feature.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
@@ -15,6 +18,7 @@ import { createLog } from '../../../src/kernel/observability/log.ts';
 import { createMetrics } from '../../../src/kernel/observability/metrics.ts';
 import { type ObjectStorage, ObjectStorageError } from '../../../src/kernel/ports/object-storage.ts';
 import { environment, type TestApp } from '../harness.ts';
+import { recordEvents } from './audit-log.ts';
 
 export const dayMs = 86_400_000;
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
@@ -141,5 +145,64 @@ export async function openArchivingNode(
           ?.split(' ')
           .at(-1),
       ),
+  };
+}
+
+type Folder = ReturnType<typeof openFaultyFolder>;
+
+/** Days of an app that other nodes archive, one test after the other. */
+export async function createArchiveDays(t: TestApp) {
+  const roots = [await describePublicKey(createPublicKey(environment(t.databaseUrl).JWT_PUBLIC_KEY))];
+  const read = createStatementReader();
+  const rowsOf = (organizationId: string) =>
+    t.sql<{ day: string; object: string; sha256: string }>(
+      `select day::text, object, encode(sha256, 'hex') as sha256 from audit_archives
+       where organization_id = $1 order by day`,
+      [organizationId],
+    );
+  const inspect = (folder: Folder, name: string) =>
+    inspectFile(inPieces(readFileSync(folder.pathOf(name))), { compression: zstd, roots, read });
+  return {
+    roots,
+    read,
+    rowsOf,
+    inspect,
+    newOrganizations: () => [t.app.ids.uuid(), t.app.ids.uuid()].sort() as [string, string],
+    /** A day that is over, with events of these organizations. Returns its date. */
+    async passDay(organizations: readonly string[], events = 5): Promise<string> {
+      toNextDay(t);
+      await t.app.audit.prepare();
+      const day = dayOf(t.clock.now());
+      for (const organizationId of organizations) await recordEvents(t, organizationId, events);
+      await t.app.audit.linkAll();
+      toNextDay(t);
+      await t.app.audit.prepare();
+      return day;
+    },
+    /** Days of earlier tests do not matter. */
+    async forgetEarlierDays(): Promise<void> {
+      await t.app.audit.linkAll();
+      await t.sql(
+        `insert into audit_archives
+         select distinct organization_id, taken_on, 0, 0, sha256(''), sha256(''), '', now() from audit_segments
+         on conflict do nothing`,
+      );
+    },
+    /** The day of these organizations is archived, once, and intact. */
+    async assertOnce(folder: Folder, organizations: readonly string[], day: string): Promise<void> {
+      const names = await folder.names();
+      for (const organizationId of organizations) {
+        const name = fileName({ organizationId, day });
+        const [row, ...others] = await rowsOf(organizationId);
+        assert.deepEqual([row?.day, row?.object, others], [day, name, []]);
+        assert.equal(sha256(readFileSync(folder.pathOf(name))), row?.sha256);
+        assert.deepEqual(
+          names.filter((each) => each.startsWith(organizationId)),
+          [name, manifestName({ organizationId, day })],
+        );
+        assert.equal((await inspect(folder, name)).verdict.finding, undefined);
+      }
+      assert.deepEqual([...new Set(folder.created.values())], [1]);
+    },
   };
 }

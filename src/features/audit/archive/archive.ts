@@ -12,7 +12,9 @@ import type { ObjectStorage } from '../../../kernel/ports/object-storage.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
 import { createAlarm } from './alarm.ts';
 import { type ArchiveDayDeps, createArchiveDay } from './archive-day.ts';
-import { createRounds, type Rounds } from './rounds.ts';
+import { createDroppable } from './droppable.ts';
+import { createPendingDays } from './pending-days.ts';
+import { createRounds, type Round } from './rounds.ts';
 import { type ArchiveService, createArchiveService } from './service.ts';
 
 export interface ArchiveOptions {
@@ -35,7 +37,13 @@ interface ArchiveDeps extends Omit<ArchiveDayDeps, 'storage' | 'compression' | '
 export interface Archive {
   readonly service: ArchiveService;
   /** Undefined when no archive is configured. */
-  readonly rounds: Rounds | undefined;
+  readonly archiving:
+    | {
+        readonly round: Round;
+        /** How many milliseconds ago the oldest day ended that should be archived and is not; 0 when there is none. */
+        oldestPendingMs(): Promise<number>;
+      }
+    | undefined;
   readonly loops: readonly Loop[];
   /** For retention. Undefined when no archive is configured. */
   readonly droppableThrough: ((day: string) => Promise<string | undefined>) | undefined;
@@ -46,19 +54,17 @@ export function createArchive(deps: ArchiveDeps, options: ArchiveOptions | undef
   const alarm = createAlarm(deps);
   const stallMs = options?.stallMs ?? limits.auditArchive.stallSeconds * 1_000;
   const service = createArchiveService({ db, storage: options?.storage, alarm, stallMs });
-  if (!options) return { service, rounds: undefined, loops: [], droppableThrough: undefined };
-  const rounds = createRounds({
-    ...deps,
-    alarm,
-    pace: options.pace,
-    evidence: options.hasWitnesses ? logEvidence : undefined,
-    archiveDay: createArchiveDay({ ...deps, ...options, stallMs }),
-  });
+  if (!options) return { service, archiving: undefined, loops: [], droppableThrough: undefined };
+  const evidence = options.hasWitnesses ? logEvidence : undefined;
+  const pending = createPendingDays({ ...deps, evidence });
+  const archiveDay = createArchiveDay({ ...deps, ...options, stallMs });
+  const round = createRounds({ ...deps, ...options, pending, alarm, archiveDay });
+  const droppable = createDroppable({ ...deps, pending });
   const measure = async () =>
-    metrics.gauge('service_audit_archive_oldest_pending_seconds', (await rounds.pendingMs()) / 1_000);
+    metrics.gauge('service_audit_archive_oldest_pending_seconds', (await pending.oldestMs()) / 1_000);
   return {
     service,
-    rounds,
+    archiving: { round, oldestPendingMs: pending.oldestMs },
     loops: [
       {
         name: 'audit-archive',
@@ -67,13 +73,13 @@ export function createArchive(deps: ArchiveDeps, options: ArchiveOptions | undef
         purges: true,
         async run(signal) {
           await measure();
-          await rounds.round({ signal });
+          await round({ signal });
           await measure();
         },
       },
     ],
     async droppableThrough(day) {
-      const { through, reason } = await rounds.droppable(day);
+      const { through, reason } = await droppable(day);
       alarm.raiseKept(reason);
       return through;
     },

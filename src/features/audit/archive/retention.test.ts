@@ -155,7 +155,7 @@ describe('retention with an archive', () => {
       [second, third].map((day) => names.includes(fileName({ organizationId: one, day }))),
       [false, true],
     );
-    assert.equal(await node.archiving.pendingMs(), 0);
+    assert.equal(await node.archiving.oldestPendingMs(), 0);
     t.clock.advance(dayMs);
     await node.audit.retain();
     assert.equal(await has(third), false);

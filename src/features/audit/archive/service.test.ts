@@ -40,7 +40,17 @@ toNextDay(t);
 await t.app.audit.prepare();
 const tenant = await createOrganization();
 const other = await createOrganization();
+/** Suspended, and later deleted, before its day was over. */
+const gone = await createOrganization();
 const days: string[] = [];
+for (const [method, payload] of [
+  ['PATCH', { status: 'suspended' }],
+  ['DELETE', undefined],
+] as const) {
+  const url = `/api/v1/organizations/${gone.organizationId}`;
+  const ended = await t.call(method, url, { token: await t.token(), ...(payload && { payload }) });
+  assert.ok(ended.status < 300, ended.text);
+}
 for (const events of [20, 30]) {
   days.push(dayOf(t.clock.now()));
   await recordEvents(t, tenant.organizationId, events, `probe ${crypto.randomUUID()}`);
@@ -126,6 +136,20 @@ describe('GET /audit/archives', () => {
       [own.data.some(({ events }: { events: number }) => events === 30), named.total],
       [false, 3],
     );
+  });
+
+  it('200: the days of a deleted organization are archived, for the operator', async () => {
+    const { data } = (await list(`?organizationId=${gone.organizationId}`, await t.token())).json;
+    assert.deepEqual(
+      data.map(({ date }: { date: string }) => date),
+      [first],
+    );
+    const { status, complete } = await download(
+      first,
+      await t.token(),
+      `?organizationId=${gone.organizationId}`,
+    );
+    assert.deepEqual([status, complete], [200, true]);
   });
 
   it('404 ORG_NOT_FOUND for another organization, 400 for no day, 403 without audit:read', async () => {

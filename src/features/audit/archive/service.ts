@@ -1,7 +1,6 @@
 /** GET /audit/archives: the days that are archived, and their files as they are stored. A slow client holds no database connection. */
 import { limits } from '../../../contract/limits.ts';
 import type { Caller } from '../../../kernel/caller.ts';
-import { createStallTimer } from '../../../kernel/concurrency/stall-timer.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { validationError } from '../../../kernel/http/input/validation.ts';
@@ -13,6 +12,7 @@ import { organizationOf } from '../log-owner.ts';
 import type { Alarm } from './alarm.ts';
 import { ArchiveFault } from './fault.ts';
 import { digestOf } from './inspect-file.ts';
+import { createObjects } from './objects.ts';
 import { type ArchiveRow, type DayRange, findArchive, listArchives } from './store.ts';
 
 export interface ArchiveListQuery extends PageRequest, DayRange {
@@ -129,19 +129,10 @@ export function createArchiveService({ db, storage, alarm, stallMs }: ArchiveSer
       const row = storage && (await findArchive(db, { organizationId, day: date }));
       if (!row) return fail('ARCHIVE_NOT_FOUND');
       reserve(caller, ended);
-      const timer = createStallTimer(stallMs, {
-        signal: ended,
-        failure: () =>
-          new ObjectStorageError(
-            `${storage.location}/${row.object}: the storage has not answered for ${stallMs / 1_000} seconds`,
-          ),
-      });
-      timer.start();
-      const object = await timer
-        .race(storage.read(row.object, timer.signal))
-        .catch((error) => report(row, error));
+      const objects = createObjects(storage, stallMs);
+      const object = await objects.open(row.object, ended).catch((error) => report(row, error));
       if (!object || object.bytes !== row.bytes) return report(row, notTheFile(row, storage));
-      const content = contentOf(row, timer.whileAwaited(object.content), request);
+      const content = contentOf(row, object.content, request);
       return {
         name: `audit-${organizationId}-${date}.jsonl.zst`,
         bytes: row.bytes,

@@ -35,7 +35,7 @@ import { type LogProof, openLog, type ProveInLog } from './log-proofs.ts';
 
 const segmentsPerPage = 200;
 /** Between two parts other work gets its turn. */
-const linksPerPart = 250;
+const linksPerPart = 100;
 
 /** Some lines of an export, printed as JSON. Verification hashes the texts that the lines contain, not the lines. */
 export interface ExportPart {
