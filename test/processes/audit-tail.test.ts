@@ -142,7 +142,7 @@ describe('countersign audit tail', () => {
     });
     const { clientId, clientSecret } = (await credential.json()) as Record<string, string>;
     const cases: [readonly string[], Record<string, string>, RegExp, number?][] = [
-      [['--agent', 'x'], {}, /--agent must be the UUID/, 2],
+      [['--agent', 'x'], {}, /there is no agent x that this account can see/, 5],
       [['--outcome', 'x'], {}, /--outcome must be success or failure/, 2],
       [['--since', 'x'], {}, /--since must be a duration/, 2],
       [['--since', '2999-01-01'], {}, /must not be in the future/, 2],

@@ -126,7 +126,7 @@ describe('countersign scaffold', () => {
     );
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: [string[], RegExp][] = [
-      [['not-a-uuid', '--out', 'x', ...account], /not-a-uuid is not an agent id/],
+      [['not-a-uuid', '--out', 'x', ...account], /there is no agent not-a-uuid that this account can see/],
       [[crypto.randomUUID(), '--out', 'x', ...account], /answered 404 AGENT_NOT_FOUND: /],
       [
         [agentId, '--out', 'x', '--language', 'cobol', ...account],

@@ -223,6 +223,8 @@ describe('the agent of a client with a document', () => {
     assert.deepEqual(rest, {
       agentId,
       organizationId,
+      displayName: null,
+      labels: {},
       agentType: 'custom',
       version: '2.0.0-rc.1',
       capabilities: [],

@@ -44,7 +44,8 @@ export function witnessVariables(witnesses: readonly TestWitness[], quorum: numb
 
 /** One for all: commands of one process that run at the same time share their folder. */
 export const folder = mkdtempSync(join(tmpdir(), 'countersign-witnesses-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+// Several test files may share this process.
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
 /** `countersign witness` for these logs. It can be stopped, and started again with its state. */

@@ -183,6 +183,7 @@ const entries: readonly (readonly [path: string, make: () => Promise<readonly st
 
 /** Where this server refuses the example, and with which code. */
 const refusals: Readonly<Record<string, string>> = {
+  'audit download-day': 'ARCHIVE_NOT_FOUND',
   'tiers upgrade': 'TIER_UPGRADE_NOT_REQUIRED',
   'billing checkout': 'TIER_UPGRADE_NOT_REQUIRED',
   'billing cancel-subscription': 'SUBSCRIPTION_NOT_FOUND',

@@ -57,7 +57,7 @@ describe('an intact export', () => {
   it('is intact; the verdict has its start and says that it has all organizations', async () => {
     const { finding, statement, ...sum } = await verified(whole);
     assert.equal(finding, undefined);
-    assert.deepEqual(sum, { chains: 3, events: links(whole), witnessed: null });
+    assert.deepEqual(sum, { chains: 3, events: links(whole), logEvents: 0, witnessed: null });
     assert.deepEqual(statement, unverifiedClaims('export', end.signed as string));
     assert.equal(statement?.organizationId, null);
     assert.ok(Math.abs(Date.parse(statement.at) - t.clock.now()) < 60_000);
@@ -66,7 +66,7 @@ describe('an intact export', () => {
   it('is intact with one organization, which the verdict names', async () => {
     const { finding, statement, ...sum } = await verified(await exported(second));
     assert.equal(finding, undefined);
-    assert.deepEqual(sum, { chains: 1, events: 3, witnessed: null });
+    assert.deepEqual(sum, { chains: 1, events: 3, logEvents: 0, witnessed: null });
     assert.equal(statement?.organizationId, second);
   });
 
@@ -247,7 +247,7 @@ describe('an export that differs from its signed manifest', () => {
 describe('an export of an earlier version, whose end is not signed', () => {
   it('has no finding and no statement', async () => {
     const old = endedBy({ kind: 'end', chains: 3, events: links(whole) }, whole);
-    assert.deepEqual(await verified(old), { chains: 3, events: links(whole), witnessed: null });
+    assert.deepEqual(await verified(old), { chains: 3, events: links(whole), logEvents: 0, witnessed: null });
   });
 
   it('has a finding when the number of events differs', async () => {
