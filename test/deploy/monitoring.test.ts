@@ -1,6 +1,10 @@
 /** A real Prometheus with our rules scrapes a real server and a real worker. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import {
   dashboardQueries,
   metricsIn,
@@ -46,8 +50,11 @@ async function start(t: TestContext) {
   const databaseUrl = await createDatabase();
   const AUDIT_LOG_KEY = newLogKey();
   const witness = await startWitness('witness.example', [verifierKeyOf(AUDIT_LOG_KEY)]);
+  const archive = mkdtempSync(join(tmpdir(), 'countersign-archive-'));
+  t.after(() => rmSync(archive, { recursive: true, force: true }));
   const env = environment(withLongConnectTimeout(databaseUrl), {
     AUDIT_LOG_KEY,
+    AUDIT_ARCHIVE_URL: pathToFileURL(archive).href,
     ...witnessVariables([witness], 1),
     REDIS_URL: redis.url,
     NATS_URL: `nats://127.0.0.1:${await freePort()}`,
