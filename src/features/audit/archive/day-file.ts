@@ -38,6 +38,9 @@ export type EnsureDayFile = (
   run: ArchiveRun,
 ) => Promise<FileFacts>;
 
+/** Each chunk goes through a thread of the compression. */
+const charactersPerChunk = 256 * 1024;
+
 /** A file that is there already is read back and verified, like one that this process writes. */
 export function createDayFiles(deps: DayFileDeps, objects: Objects): EnsureDayFile {
   const { db, readStatement: read, compression } = deps;
@@ -70,12 +73,18 @@ export function createDayFiles(deps: DayFileDeps, objects: Objects): EnsureDayFi
     verdict.catch(() => {});
     let facts: ChainFacts | undefined;
     async function* content() {
+      let text = '';
       for await (const { texts, links } of paced(dayParts(deps, day), pace)) {
         signal?.throwIfAborted();
         await lines.push(texts);
-        yield Buffer.from(`${texts.join('\n')}\n`);
+        text += `${texts.join('\n')}\n`;
+        if (text.length >= charactersPerChunk) {
+          yield Buffer.from(text);
+          text = '';
+        }
         await rest(links);
       }
+      yield Buffer.from(text);
       lines.end();
       // The storage writes nothing when this throws.
       facts = await requireSame(day, await verdict, notIntact);
