@@ -80,7 +80,7 @@ describe('storage that fails', () => {
     it(`${how}: no row and one alarm; the others go on, and the day follows when it works again`, async () => {
       await forgetEarlierDays();
       const folder = openFaultyFolder();
-      const node = await openArchivingNode(t, folder.storage, { stallMs: 1_500 });
+      const node = await openArchivingNode(t, folder.storage, { stallMs: 6_000 });
       const [one, two] = newOrganizations();
       const day = await passDay([one, two]);
       const file = fileName({ organizationId: one, day });
