@@ -34,17 +34,17 @@ describe('storage that fails', () => {
     },
     'hangs while it writes': {
       faults: (_, file) => ({ onChunk: (name) => (name === file ? new Promise(() => {}) : undefined) }),
-      says: /has not answered for 1.5 seconds/,
+      says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
     'hangs while it is read': {
       faults: (_, file) => ({ onReadChunk: (name) => (name === file ? new Promise(() => {}) : undefined) }),
-      says: /has not answered for 1.5 seconds/,
+      says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
     'does not answer at all': {
       faults: (_, file) => ({ beforeRead: (name) => (name === file ? new Promise(() => {}) : undefined) }),
-      says: /has not answered for 1.5 seconds/,
+      says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
     'changes what was written': {
