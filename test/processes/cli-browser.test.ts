@@ -121,7 +121,7 @@ describe('login in a browser', () => {
     assert.equal(await waiting.command.gone(), 0, waiting.command.output());
   });
 
-  it('exit 3: a code that was made for another command, or for none, signs in nobody else', async () => {
+  it('exit 3: a code that was made for another command, or for none, does not sign in', async () => {
     for (const body of [undefined, { codeChallenge: 'x'.repeat(43) }]) {
       const waiting = await startLogin();
       const state = waiting.address.searchParams.get('state') ?? '';

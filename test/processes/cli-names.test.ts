@@ -157,7 +157,7 @@ describe('a name in place of an id', () => {
     assert.equal(agent.agentId, screener);
     const path = `/agents/screener@talent.example/grants/${encodeURIComponent(identifier)}`;
     assert.equal((await run(['api', 'DELETE', path, '--yes'])).code, 0);
-    refused(await run(['api', 'GET', '/agents/nobody@talent.example']), 1, /answered 400 VALIDATION_ERROR/);
+    refused(await run(['api', 'GET', '/agents/unknown@talent.example']), 1, /answered 400 VALIDATION_ERROR/);
   });
 
   it('also names the agent of scaffold', async () => {

@@ -115,8 +115,7 @@ export function registerServerCommands(program: Command, io: Io): void {
 
   const audit = program.command('audit').description('verify or export the audit log');
 
-  audit
-    .command('verify')
+  withWitnesses(audit.command('verify'))
     .description(
       'verify the hashes, seals and signed checkpoints of the audit log; exit code 1 when it is not intact',
     )
@@ -133,16 +132,6 @@ export function registerServerCommands(program: Command, io: Io): void {
       '--keys <file>',
       'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY; export only)',
     )
-    .option(
-      '--log-key <key>',
-      'verifier key of the instance log, from GET /log/key, or a file with it; the log must have what is verified',
-    )
-    .option(
-      '--witness <key>',
-      'verifier key of a witness that must have cosigned the log, or a file with such keys or in the form of AUDIT_WITNESSES; repeatable',
-      collect,
-    )
-    .option('--quorum <number>', 'how many of the witnesses are enough (default: all)')
     .option(
       '--log-checkpoint <file>',
       'checkpoint saved earlier from GET /log/checkpoint; the log must contain it',
@@ -164,6 +153,20 @@ export function registerServerCommands(program: Command, io: Io): void {
 
   registerArchive(audit, io);
 }
+
+/** What the instance log must prove. */
+const withWitnesses = (command: Command): Command =>
+  command
+    .option(
+      '--log-key <key>',
+      'verifier key of the instance log, from GET /log/key, or a file with it; the log must have what is verified',
+    )
+    .option(
+      '--witness <key>',
+      'verifier key of a witness that must have cosigned the log, or a file with such keys or in the form of AUDIT_WITNESSES; repeatable',
+      collect,
+    )
+    .option('--quorum <number>', 'how many of the witnesses are enough (default: all)');
 
 /** Where the archive is; the variables of the server otherwise. */
 const withPlace = (command: Command): Command =>
@@ -200,7 +203,7 @@ function registerArchive(audit: Command, io: Io): void {
     )
     .action(async (day, options) => (await import('../audit/archive.ts')).getArchive(io, day, options));
 
-  withDays(archive.command('verify'))
+  withWitnesses(withDays(archive.command('verify')))
     .description(
       'verify each archived file, that it is the one of its manifest, and that each day continues the chain of the day before; exit code 1 when something is not intact',
     )
@@ -208,16 +211,6 @@ function registerArchive(audit: Command, io: Io): void {
       '--keys <file>',
       'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY)',
     )
-    .option(
-      '--log-key <key>',
-      'verifier key of the instance log, from GET /log/key, or a file with it; the log must have what is verified',
-    )
-    .option(
-      '--witness <key>',
-      'verifier key of a witness that must have cosigned the log, or a file with such keys or in the form of AUDIT_WITNESSES; repeatable',
-      collect,
-    )
-    .option('--quorum <number>', 'how many of the witnesses are enough (default: all)')
     .action(async (options) => (await import('../audit/archive.ts')).verifyArchiveFiles(io, options));
 
   withPlace(archive.command('run'))

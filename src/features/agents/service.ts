@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentFacts, clientEmailDomain } from '../../contract/identity.ts';
+import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import {
   type Actor,
@@ -16,10 +16,9 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { refuseProof } from '../../kernel/http/input/proofs.ts';
 import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
-import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { redirectUriProblem } from '../../kernel/redirect-uri.ts';
-import { urlProblem } from '../../kernel/url-problem.ts';
+import { bodyError, refuseClientEmail, refuseNotificationUri, refuseRedirectUris } from './address-checks.ts';
 import { createAgentCache } from './agent-cache.ts';
 import { type ClientAgents, createClientAgents } from './client-agents.ts';
 import { eventSubject } from './events.ts';
@@ -364,34 +363,6 @@ const refuseBorrowedRegistration = (caller: Caller): void =>
   );
 
 const clientFields: ReadonlySet<string> = new Set(['redirectUris', 'publicClient', 'dpopBoundAccessTokens']);
-
-const bodyError = (problems: readonly (readonly [field: string, message: string])[]) =>
-  validationError(
-    'body',
-    problems.map(([field, message]): FieldProblem => ({ in: 'body', field, message })),
-  );
-
-function refuseRedirectUris(uris: readonly string[] = []): void {
-  const problems = uris.flatMap((uri, index) => {
-    const problem = redirectUriProblem(uri);
-    return problem === undefined ? [] : [[`redirectUris[${index}]`, problem] as const];
-  });
-  if (problems.length > 0) throw bodyError(problems);
-}
-
-/** The form only, as of a webhook's URL. The IP address is checked at each connection. */
-function refuseNotificationUri(uri: string | null = null): void {
-  const problem = uri === null ? undefined : urlProblem(uri, { allowHttp: false, allowQuery: true });
-  if (problem !== undefined) throw bodyError([['notificationUri', problem]]);
-}
-
-/** Addresses of agents that came by a document: a registered agent could imitate one. */
-function refuseClientEmail(email: string): void {
-  if (email.toLowerCase().endsWith(`@${clientEmailDomain}`))
-    throw bodyError([
-      ['email', `must not end in @${clientEmailDomain}, which is for clients with a metadata document`],
-    ]);
-}
 
 /** The limit protects the instance from its tenants, so a tenant cannot set it. Repeating the present value is no change. */
 function refuseOwnLimit(caller: Caller, wanted: number | null, present: number | null): void {

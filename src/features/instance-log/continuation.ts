@@ -62,7 +62,7 @@ export function createContinuation(deps: WitnessingDeps, questions: WitnessQuest
         return { row, outcome: await questions.ask(witness, submission, row) };
       }),
     );
-    // Another process may have signed a larger checkpoint meanwhile, and stored it before the witness knew it.
+    // Another process may have signed a larger checkpoint during the questions, and stored it before the witness knew it.
     const size = (await findLogOfOrigin(db, origin))?.size ?? 0;
     await db.transaction(async (tx) => {
       for (const { row, outcome } of asked)

@@ -75,7 +75,7 @@ export const witnessesRoute = (report: () => Promise<AuditWitnesses>): RouteEntr
     id: 'listAuditWitnesses',
     summary: 'List the witnesses of the instance log, and what they have cosigned',
     description:
-      'Witnesses are run by others. They cosign the checkpoints of the instance log, so that nobody can rewrite the audit log unnoticed. `witnessed` is the newest checkpoint with a quorum.',
+      'Witnesses are run by others. They cosign the checkpoints of the instance log, so that a rewritten audit log is noticed. `witnessed` is the newest checkpoint with a quorum.',
     tag: 'Audit',
     method: 'GET',
     url: '/audit/witnesses',

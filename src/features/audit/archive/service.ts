@@ -1,4 +1,5 @@
 /** GET /audit/archives: the days that are archived, and their files as they are stored. A slow client holds no database connection. */
+import type { ArchiveStatement } from '../../../../sdk/typescript/src/audit/statements.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { Caller } from '../../../kernel/caller.ts';
 import type { Db } from '../../../kernel/data/db.ts';
@@ -19,14 +20,7 @@ export interface ArchiveListQuery extends PageRequest, DayRange {
   readonly organizationId?: string | undefined;
 }
 
-export interface ArchivedDay {
-  readonly date: string;
-  readonly events: number;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly chainHead: string;
-  readonly createdAt: string;
-}
+export type ArchivedDay = Omit<ArchiveStatement, 'organizationId'>;
 
 export interface ArchiveFileRequest {
   readonly caller: Caller;

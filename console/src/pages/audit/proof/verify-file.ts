@@ -4,25 +4,17 @@
  */
 import { splitLines } from '../../../../../sdk/typescript/src/audit/read-lines.ts';
 import { createSha256 } from '../../../../../sdk/typescript/src/audit/sha256.ts';
-import {
-  createStatementReader,
-  UnsupportedAlgorithm,
-} from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
+import { createStatementReader } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
+import type { ArchiveStatement } from '../../../../../sdk/typescript/src/audit/statements.ts';
 import { type ExportVerdict, verifyExport } from '../../../../../sdk/typescript/src/audit/verify-export.ts';
 import { decompressed, NotDecodable } from './decompress.ts';
 import type { Evidence } from './evidence.ts';
 import { type Finding, finding, shownFinding } from './findings.ts';
 import { readTrust } from './trust.ts';
+import { type Unproven, unlessUnsupported } from './unproven.ts';
 
 /** A day of the archive, as GET /audit/archives lists it. */
-export interface ListedDay {
-  readonly organizationId: string;
-  readonly date: string;
-  readonly events: number;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly chainHead: string;
-}
+export type ListedDay = Omit<ArchiveStatement, 'createdAt'>;
 
 export interface FileProgress {
   readonly bytes: number;
@@ -57,22 +49,10 @@ export interface BrokenFile {
   readonly isAsListed?: boolean | undefined;
 }
 
-export type FileVerdict = IntactFile | BrokenFile | { readonly status: 'unproven'; readonly reason: string };
+export type FileVerdict = IntactFile | BrokenFile | Unproven;
 
-export async function verifyFile(options: FileVerification): Promise<FileVerdict> {
-  if (!globalThis.crypto?.subtle)
-    return {
-      status: 'unproven',
-      reason: 'this page was not opened over https, so the browser offers no Web Crypto',
-    };
-  try {
-    return await verify(options);
-  } catch (error) {
-    if (error instanceof UnsupportedAlgorithm)
-      return { status: 'unproven', reason: `this browser ${error.message}` };
-    throw error;
-  }
-}
+export const verifyFile = (options: FileVerification): Promise<FileVerdict> =>
+  unlessUnsupported(() => verify(options));
 
 async function verify({ chunks, listed, evidence, onProgress }: FileVerification): Promise<FileVerdict> {
   const read = createStatementReader();

@@ -2,16 +2,14 @@
  * Verification of one organization's audit log, by the browser alone. The server gives the evidence; its own opinion does not
  * count. Pure: the evidence and the clock are given. The page ends it with its worker.
  */
-import {
-  createStatementReader,
-  UnsupportedAlgorithm,
-} from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
+import { createStatementReader } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
 import type { ReadStatement } from '../../../../../sdk/typescript/src/audit/statements.ts';
 import { acceptPage, type ChainChecks, type ChainHead, type ChainState, startChain } from './chain.ts';
 import { createLinkedEvents, findUnlinked } from './completeness.ts';
 import type { ChainPage, Evidence, RememberedCheckpoint, ShownEvent } from './evidence.ts';
 import { type Finding, finding } from './findings.ts';
 import { readTrust } from './trust.ts';
+import { type Unproven, unlessUnsupported } from './unproven.ts';
 
 export interface Progress {
   /** Events whose hashes were computed again. */
@@ -44,27 +42,20 @@ export interface Intact {
 export type Verdict =
   | Intact
   | { readonly status: 'broken'; readonly checked: number; readonly finding: Finding }
-  /** This browser cannot check the signatures, so it knows nothing about the log. */
-  | { readonly status: 'unproven'; readonly reason: string };
+  | Unproven;
 
 const pageSize = 1_000;
 
-export async function verifyLog(options: VerificationOptions): Promise<Verdict> {
-  if (!globalThis.crypto?.subtle)
-    return {
-      status: 'unproven',
-      reason: 'this page was not opened over https, so the browser offers no Web Crypto',
-    };
-  try {
-    return await verify(options);
-  } catch (error) {
-    if (error instanceof UnsupportedAlgorithm)
-      return { status: 'unproven', reason: `this browser ${error.message}` };
-    // Evidence of another shape than agreed: a changed row, or a server that answers with something else.
-    if (error instanceof TypeError) return { status: 'broken', checked: 0, finding: finding('UNREADABLE') };
-    throw error;
-  }
-}
+export const verifyLog = (options: VerificationOptions): Promise<Verdict> =>
+  unlessUnsupported(async () => {
+    try {
+      return await verify(options);
+    } catch (error) {
+      // Evidence of another shape than agreed: a changed row, or a server that answers with something else.
+      if (error instanceof TypeError) return { status: 'broken', checked: 0, finding: finding('UNREADABLE') };
+      throw error;
+    }
+  });
 
 async function verify(options: VerificationOptions): Promise<Verdict> {
   const { evidence, shown = [], remembered } = options;
