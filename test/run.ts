@@ -68,6 +68,8 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
     line: console.log,
     fileOf: (name) => [name, relative('.', name)].find((path) => known.has(path)),
     files,
+    filesOfProcess: (name) =>
+      groups.find(({ module }) => module === name && !known.has(relative('.', name)))?.files,
   });
   const tests = run({
     files: groups.map(({ module }) => module),
@@ -82,8 +84,10 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   let passed = true;
   tests.on('test:complete', report.complete);
   tests.on('test:stderr', ({ message }) => process.stderr.write(message));
-  // Without a file: the totals of the run.
-  tests.on('test:diagnostic', ({ file, message }) => file ?? console.log(`ℹ ${message}`));
+  // Without a file: the totals of the run. With one: also errors after the end of a test, which no test reports.
+  tests.on('test:diagnostic', ({ file, message }) => {
+    if (file === undefined || message.startsWith('Error: ')) console.log(`ℹ ${message}`);
+  });
   tests.on('test:summary', ({ success }) => {
     passed &&= success;
   });

@@ -78,8 +78,10 @@ function writeGroup(
     const address = pathToFileURL(resolve(file)).href;
     return `await test(${JSON.stringify(file)}, { timeout: ${timeoutMs} }, () => import(${JSON.stringify(address)}));\n`;
   });
-  // Like the open port of a server: a wait for something without a handle does not end the process and the files that follow.
+  // The handle is like the open port of a server: a wait for something without a handle does not end the process and the files that
+  // follow. The runner names the test of an unhandled rejection, but not the place in the code.
   const text = `import { test } from 'node:test';
+process.on('unhandledRejection', console.error);
 ${before}const handle = setInterval(() => {}, 60_000);
 ${lines.join('')}clearInterval(handle);
 ${after}`;

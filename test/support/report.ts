@@ -16,15 +16,31 @@ interface Report {
   /** The path of a test file, for the name of a test at the top level; undefined when it is an ordinary test. */
   readonly fileOf: (name: string) => string | undefined;
   readonly files: readonly string[];
+  /** The files that a process runs, for the name of its module; undefined for any other name. */
+  readonly filesOfProcess: (name: string) => readonly string[] | undefined;
 }
 
-export function createReport({ line, fileOf, files }: Report) {
+export function createReport({ line, fileOf, files, filesOfProcess }: Report) {
   const results: FileResult[] = [];
   const failures: string[] = [];
+  const failedFiles = new Set<string>();
   /** Of one process: the finished tests whose suite has not ended, by their level. */
   const unfinished = new Map<string, { tests: number; failed: { level: number; text: string }[] }>();
 
+  /** A process can also fail after its last test: by its exit code, by a signal. */
+  function completeProcess(ofProcess: readonly string[], error: unknown) {
+    if (ofProcess.some((file) => failedFiles.has(file))) return;
+    const text = `The process of ${ofProcess.join(', ')} failed after its tests\n${inspect(error, { colors: false })}`;
+    failures.push(text);
+    line(`✖ ${text}`);
+  }
+
   function complete({ name, nesting, entryFile = name, details, skip }: EventData.TestComplete) {
+    const ofProcess = nesting === 0 ? filesOfProcess(name) : undefined;
+    if (ofProcess) {
+      if (!details.passed) completeProcess(ofProcess, details.error);
+      return;
+    }
     const state = unfinished.get(entryFile) ?? { tests: 0, failed: [] };
     unfinished.set(entryFile, state);
     const isSuite = details.type === 'suite';
@@ -44,6 +60,7 @@ export function createReport({ line, fileOf, files }: Report) {
     const texts = state.failed.map(({ text }) => text);
     unfinished.delete(entryFile);
     failures.push(...texts);
+    if (!details.passed) failedFiles.add(path);
     const count = `[${results.length}/${files.length}]`;
     line(`${details.passed ? '✔' : '✖'} ${count} ${path} (${state.tests} tests, ${seconds.toFixed(1)} s)`);
     for (const text of texts) line(indent(text));
