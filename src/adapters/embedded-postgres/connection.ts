@@ -19,17 +19,19 @@ const BUSY_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Waits for a connection to the server. 'exited' when the process ended; 'unresponsive' when it runs but did not answer within the
- * timeout.
+ * timeout, or is stopping and the caller does not wait for that.
  */
 export async function awaitConnection(
   server: Server,
   cluster: Cluster,
   timeoutMs: number,
+  { waitsForStop = true } = {},
 ): Promise<Connection | 'exited' | 'unresponsive'> {
   const startedAt = Date.now();
   let answeredAt = startedAt;
   while (server.alive()) {
     const file = await readPostmasterFile(cluster.path);
+    if (!waitsForStop && file?.isStopping) return 'unresponsive';
     // Until the file is this server's and has its port, the port may belong to another program.
     if (file?.pid === server.pid && file.port) {
       const answer = await tryConnection(file.port, cluster);

@@ -81,7 +81,7 @@ async function adopt(launch: Launch): Promise<EmbeddedPostgres | undefined> {
   if (pid === undefined) return undefined;
   const server = { pid, alive: () => isPostmaster(pid, cluster.path) };
   if (await isStopping(cluster, pid)) return awaitExit(server, launch);
-  const answer = await awaitConnection(server, cluster, ADOPTION_TIMEOUT_MS);
+  const answer = await awaitConnection(server, cluster, ADOPTION_TIMEOUT_MS, { waitsForStop: false });
   if (answer === 'exited') return undefined;
   if (await isStopping(cluster, pid)) {
     if (typeof answer === 'object') answer.close();
