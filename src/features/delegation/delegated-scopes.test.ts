@@ -321,7 +321,9 @@ describe('a delegation that could never be redeemed', () => {
       await lockExclusive(tx, 'agent', [carol.agentId]);
       answering = delegate(token, { delegateeId: carol.agentId, scopes: ['agents:read'] });
       await until('the request waits for the lock', async () => {
-        const waiting = await t.sql("select 1 from pg_locks where locktype = 'advisory' and not granted");
+        const waiting = await t.sql(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+        );
         return waiting.length > 0 ? true : undefined;
       });
       t.clock.advance(end - 998 - t.clock.now());

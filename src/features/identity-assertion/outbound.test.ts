@@ -41,7 +41,8 @@ it('200 without a request to the provider from within the transaction: tokens of
   const presenting = await t.app.db.transaction(async (tx) => {
     await lockExclusive(tx, 'agent', [client.agentId]);
     const answer = present(assertion);
-    const waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted";
+    const waiting =
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'";
     for (let tries = 0; (await t.sql(waiting)).length === 0; tries += 1) {
       assert.ok(tries < 200, 'the request does not wait for its agent');
       await pause(50);

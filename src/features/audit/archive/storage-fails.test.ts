@@ -14,6 +14,10 @@ import {
 } from '../../../../test/support/scenarios/archive.ts';
 import { fileName } from './names.ts';
 
+/** A read or a write that hangs keeps its file open. What waits for a promise that nothing refers to is collected as garbage. */
+const hanging: (() => void)[] = [];
+const hang = () => new Promise<void>((resolve) => hanging.push(resolve));
+
 type Folder = ReturnType<typeof openFaultyFolder>;
 
 const t = await startApp();
@@ -33,17 +37,17 @@ describe('storage that fails', () => {
       cause: 'storage',
     },
     'hangs while it writes': {
-      faults: (_, file) => ({ onChunk: (name) => (name === file ? new Promise(() => {}) : undefined) }),
+      faults: (_, file) => ({ onChunk: (name) => (name === file ? hang() : undefined) }),
       says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
     'hangs while it is read': {
-      faults: (_, file) => ({ onReadChunk: (name) => (name === file ? new Promise(() => {}) : undefined) }),
+      faults: (_, file) => ({ onReadChunk: (name) => (name === file ? hang() : undefined) }),
       says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
     'does not answer at all': {
-      faults: (_, file) => ({ beforeRead: (name) => (name === file ? new Promise(() => {}) : undefined) }),
+      faults: (_, file) => ({ beforeRead: (name) => (name === file ? hang() : undefined) }),
       says: /has not answered for 6 seconds/,
       cause: 'storage',
     },
