@@ -192,8 +192,12 @@ describe('the fan-out', () => {
       await append(t.operator.organizationId, [busy, ...alsoBusy], 5_000);
       await append(organizationId, [quiet], 1);
     });
-    const { isLocked, hasMore } = await fanOut(t.app.db);
-    assert.deepEqual([isLocked, hasMore], [true, true]);
+    // A pass that began before may still have the lock.
+    const { hasMore } = await until('a pass', async () => {
+      const pass = await fanOut(t.app.db);
+      return pass.isLocked ? pass : undefined;
+    });
+    assert.ok(hasMore);
     assert.equal(await made(quiet), 1);
     const first = await made(busy);
     assert.ok(first > 0 && first < 5_000, `${first} in the first pass`);
