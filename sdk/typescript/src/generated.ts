@@ -300,7 +300,7 @@ export type SignalVerification = { stream_id: string; state?: string | undefined
 
 export type Signals = { sets: Record<string, string>; moreAvailable: boolean };
 
-export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; lastChecked: string };
+export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; reason: ("not_applicable" | "not_visible" | "not_checked") | null; lastChecked: string };
 
 export type Soc2Controls = { controls: Soc2Control[] };
 
