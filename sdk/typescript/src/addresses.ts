@@ -24,7 +24,7 @@ export function readIssuer(issuer: string): string {
   return issuer.replace(/\/+$/, '');
 }
 
-/** Whether a resource's identifier is the address itself or a folder above it. */
+/** Whether an API's identifier is the address itself or a folder above it. */
 export function covers(identifier: string, url: URL): boolean {
   if (!URL.canParse(identifier)) return false;
   const resource = new URL(identifier);
@@ -47,7 +47,7 @@ function findResource(identifiers: readonly string[], url: URL): string {
     .sort((a, b) => b.length - a.length);
   if (found !== undefined) return found;
   throw new TypeError(
-    `no resource covers ${url.origin}${url.pathname}: add its identifier to \`resources\` of createClient, or name it as \`resource\` here`,
+    `no API covers ${url.origin}${url.pathname}: add its identifier to \`resources\` of createClient, or name it as \`resource\` here`,
   );
 }
 
@@ -56,7 +56,7 @@ export interface Destination {
   mayGetToken(url: URL): boolean;
 }
 
-/** The resource of a request, and where its token may go. TypeError if the token may not go to this address. */
+/** The API of a request, and where its token may go. TypeError if the token may not go to this address. */
 export function destinationOf(
   url: URL,
   named: { readonly resource: string | undefined; readonly origin: string | undefined },
@@ -68,6 +68,6 @@ export function destinationOf(
   const address = named.origin === undefined ? resource : readSecureUrl(named.origin, 'origin').href;
   if (covers(address, url)) return { resource, mayGetToken: (to) => covers(address, to) };
   throw new TypeError(
-    `${address} does not cover ${url.origin}${url.pathname}: if the server of the resource is there, name it as \`origin\``,
+    `${address} does not cover ${url.origin}${url.pathname}: if the server of the API is there, name it as \`origin\``,
   );
 }

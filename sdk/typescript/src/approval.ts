@@ -26,11 +26,11 @@ import type { WebhookHeaders } from './webhook.ts';
 export interface ApprovalOptions {
   /** The identifier of the API that the agent will call, or the issuer. */
   readonly resource: string;
-  /** Scopes of the resource, as a list or with spaces between them. Not needed if `details` say it all. */
+  /** Scopes of the API, as a list or with spaces between them. Not needed if `details` say it all. */
   readonly scopes?: Scopes | undefined;
-  /** What exactly the agent wants to do, of types that the resource describes: `[{ type: 'payment', amount: 120 }]`. */
+  /** What exactly the agent wants to do, of types that the API describes: `[{ type: 'payment', amount: 120 }]`. */
   readonly details?: readonly AuthorizationDetail[] | undefined;
-  /** Who decides: the id of a person, their verified e-mail address, or `approvers` for the approvers of the resource. */
+  /** Who decides: the id of a person, their verified e-mail address, or `approvers` for the approvers of the API. */
   readonly loginHint: string;
   /** Shown to the person: at most 200 characters. */
   readonly message?: string | undefined;

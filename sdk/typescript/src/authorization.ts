@@ -29,7 +29,7 @@ export interface AuthorizationOptions {
   readonly prompt?: 'none' | 'login' | 'consent' | undefined;
   /** Who will probably sign in: passed on to the company's sign-in page. */
   readonly loginHint?: string | undefined;
-  /** Slug or id of the person's organization, if several may use the resource. */
+  /** Slug or id of the person's organization, if several may use the API. */
   readonly organization?: string | undefined;
   /** What `createDpop` has returned: binds the code and the tokens to its key. Give it to `finishAuthorization` and to the session, too. */
   readonly dpop?: Dpop | undefined;

@@ -24,7 +24,7 @@ export interface ClientOptions {
   /** The id of the agent. */
   readonly clientId: string;
   readonly auth: Auth;
-  /** Identifiers of the resources that `fetch` calls. It names the one that covers the address. */
+  /** Identifiers of the APIs that `fetch` calls. It names the one that covers the address. */
   readonly resources?: readonly string[];
   /**
    * Binds all tokens to a key, so that a stolen one is useless (DPoP). `true`: a key that is made now and never written anywhere. Or
@@ -37,7 +37,7 @@ export interface ClientOptions {
 }
 
 export interface TokenOptions {
-  /** The identifier of a resource. Absent: the API of Countersign. */
+  /** The identifier of an API. Absent: the Countersign API. */
   readonly resource?: string | undefined;
   /** Scopes, as a list or with spaces between them. Absent: all that the agent may hold. */
   readonly scope?: string | readonly string[] | undefined;
@@ -52,7 +52,7 @@ export interface FetchOptions extends Omit<RequestInit, 'signal'>, TokenOptions 
 export interface Client {
   /** An access token, from the cache as long as it is good. */
   token(options?: TokenOptions): Promise<string>;
-  /** As the global fetch, with a token for the resource that covers the address, or for `resource`. */
+  /** As the global fetch, with a token for the API that covers the address, or for `resource`. */
   fetch(url: string | URL, options?: FetchOptions): Promise<Response>;
   /** Every operation of the API: `client.api.getAgent({ agentId })`. */
   readonly api: Api;
@@ -137,7 +137,7 @@ export function createClient(options: ClientOptions): Client {
       send(
         {
           ...{ url: new URL(`${issuer}${path}`), init, signal },
-          // A delegation of a resource must not present that resource's token here.
+          // A delegation of an API must not present that API's token here.
           target: entry.scopes && { chain, resource: chain && issuer },
         },
         repeatOf(init),
@@ -202,7 +202,7 @@ export function createClient(options: ClientOptions): Client {
       dpop,
       token: async (wanted = {}) => tokenOf(targetOf(wanted, chain), wanted.signal),
       fetch: (url, init = {}) => fetchWithToken(url, init, chain),
-      // A delegation is passed on with the agent's own token: one for a resource does not open the API.
+      // A delegation is passed on with the agent's own token: one for an API does not open ours.
       delegate: (delegation, call) =>
         own.createDelegation(
           { body: { ...delegation, ...(chain !== undefined && { parentToken: chain }) } },

@@ -172,7 +172,7 @@ async function withBytes(
   return { request: { ...init, headers: written.headers, body: bytes }, digested: bytes };
 }
 
-/** At the token endpoint the body says it (RFC 9449 §8), at a resource the challenge (§9). */
+/** At the token endpoint the body says it (RFC 9449 §8), at an API the challenge (§9). */
 async function demandsNonce(response: Response): Promise<boolean> {
   if (response.status !== 400 && response.status !== 401) return false;
   if (/\berror="?use_dpop_nonce\b/.test(response.headers.get('www-authenticate') ?? '')) return true;

@@ -179,7 +179,7 @@ export function createSession(options: PersonSessionOptions, agent?: Confidentia
   return {
     async save(tokens) {
       if (tokens.issuer !== issuer || tokens.clientId !== clientId || tokens.resource !== resource)
-        throw new TypeError('these tokens are of another issuer, client or resource than the session');
+        throw new TypeError('these tokens are of another issuer, client or API than the session');
       generation += 1;
       await storage.set(entry, JSON.stringify(tokens));
     },

@@ -159,7 +159,7 @@ describe('fetch', () => {
     assert.deepEqual({ aud, scope, sub }, { aud: api.identifier, scope: 'orders:read', sub: agent.agentId });
     assert.equal(await client.token({ resource: api.identifier }), token);
     for (const outside of [`${api.origin}/ordersx`, `${api.origin}/`, 'https://other.example/orders'])
-      await assert.rejects(client.fetch(outside), /no resource covers .*add its identifier/);
+      await assert.rejects(client.fetch(outside), /no API covers .*add its identifier/);
     assert.equal(api.seen.length, 1);
     const { origin, identifier: resource } = api;
     await clientOf(agent).fetch(`${origin}/status`, { resource, origin, scope: 'orders:read' });

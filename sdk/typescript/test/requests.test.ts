@@ -249,7 +249,7 @@ describe('fetch', () => {
       'https://evil.example/https://api.example',
       'https://api.example:8443/',
     ])
-      await assert.rejects(client.fetch(url), /no resource covers/);
+      await assert.rejects(client.fetch(url), /no API covers/);
     assert.equal(seen.length, 0, 'not even a token was asked for');
   });
 

@@ -88,7 +88,7 @@ class AsyncClient(ClientBase):
     async def token(
         self, *, resource: str | None = None, scope: str | Iterable[str] | None = None
     ) -> str:
-        """An access token: for the API, or for the `resource` with this identifier.
+        """An access token: for the Countersign API, or for the API `resource` (its identifier).
 
         It is cached, and renewed before it expires.
         """
@@ -108,10 +108,10 @@ class AsyncClient(ClientBase):
         scope: str | Iterable[str] | None = None,
         origin: str | None = None,
     ) -> "AsyncBearerAuth":
-        """For `httpx.AsyncClient(auth=…)`: adds tokens for the resource to requests to its address.
+        """For `httpx.AsyncClient(auth=…)`: adds tokens for the API to requests to its address.
 
         Addresses below it get them, too. `origin` is the address of the service, if the identifier
-        of the resource is another one.
+        of the API is another one.
         """
         from countersign.httpx import AsyncBearerAuth
 
@@ -225,7 +225,7 @@ class AsyncClient(ClientBase):
         """Asks a person for access. `wait` of the result gives the token once a person approves.
 
         `login_hint` is the id of a person, their verified e-mail address, or "approvers". `details`
-        are what exactly the agent wants to do, of types that the resource describes. The request
+        are what exactly the agent wants to do, of types that the API describes. The request
         lapses after `expires_in` seconds; the access is to last `access_expires_in` seconds. With a
         `notification_token`, the server tells the agent's `notificationUri` of the decision: see
         `handle_ping`.

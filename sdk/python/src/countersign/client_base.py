@@ -57,7 +57,7 @@ class ClientBase:
         return derived
 
     def _api_resource(self) -> str | None:
-        # A delegation of a resource must not present the token of that resource to the API.
+        # A delegation of an API must not present the token of that API to Countersign.
         return self.issuer if self._delegation else None
 
     def _form_flow(self, path: str, form: Mapping[str, str]) -> Generator[Step, Any, Outcome]:

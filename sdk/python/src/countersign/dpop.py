@@ -62,7 +62,7 @@ class Dpop:
     ) -> str:
         """The value of the header `DPoP`, for one request.
 
-        With an `access_token`, it is for the resource that the token is presented to, and has a
+        With an `access_token`, it is for the API that the token is presented to, and has a
         digest of the body.
         """
         address = httpx.URL(url)

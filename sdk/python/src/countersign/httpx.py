@@ -1,6 +1,6 @@
 """Adds access tokens to the requests of your own httpx clients.
 
-A token is sent to the address of the resource and to addresses below it only, over https or to this
+A token is sent to the address of the API and to addresses below it only, over https or to this
 machine. A redirect to any other address is followed without it. If the client's tokens are bound to
 a key, each request has a proof, with a digest of the body unless that is a stream.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """A resource and the addresses that get its tokens."""
+    """An API and the addresses that get its tokens."""
 
     def __init__(
         self, resource: str, scope: str | Iterable[str] | None, origin: str | None

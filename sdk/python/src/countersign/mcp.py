@@ -55,5 +55,5 @@ class McpTokenVerifier(TokenVerifier):
 class McpAuth(AsyncBearerFlow, httpx2.Auth):
     """`httpx2.AsyncClient(auth=McpAuth(client, "https://tools.example.com/mcp"))`.
 
-    `client` is an `AsyncClient`; the address of the MCP server is the identifier of the resource.
+    `client` is an `AsyncClient`; the address of the MCP server is the identifier of the API.
     """

@@ -116,7 +116,7 @@ class SignalState:
         self._lock = threading.Lock()
         # All times of events are milliseconds since 1970. The names are unique: they are UUIDs.
         self._ended: OrderedDict[str, Ending] = OrderedDict()
-        # By owner of the grant; "" is the resource itself. See `_narrowed`.
+        # By owner of the grant; "" is the API itself. See `_narrowed`.
         self._remaining: OrderedDict[str, list[tuple[int, frozenset[str]]]] = OrderedDict()
         self._forgotten_until = NEVER
         self._last_event_at: float | None = None
@@ -229,7 +229,7 @@ class SignalState:
             self._purge()
 
     def _read_change(self, event: dict[str, Any], subject: Any) -> tuple[str, str, frozenset[str]]:
-        """The owner of the grant, the resource, and the scopes that remain."""
+        """The owner of the grant, the API, and the scopes that remain."""
         fields = subject if isinstance(subject, dict) else {}
         application, claims = fields.get("application"), event.get("claims")
         resource = application.get("uri") if isinstance(application, dict) else None

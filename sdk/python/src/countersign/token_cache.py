@@ -1,4 +1,4 @@
-"""Caches access tokens by resource, scope and delegation. Each is fetched once at a time."""
+"""Caches access tokens by API, scope and delegation. Each is fetched once at a time."""
 
 import asyncio
 import random

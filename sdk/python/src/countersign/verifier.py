@@ -44,7 +44,7 @@ START_SECONDS = 10.0
 class Verifier:
     """Verifies tokens, for threads.
 
-    `issuer` is the address of Countersign. `audience` is the identifier of your resource. Tokens of
+    `issuer` is the address of Countersign. `audience` is the identifier of your API. Tokens of
     `organization_id`, which may be several, are accepted. With `accept_any_organization`, those of
     every organization on the instance are: compare `VerifiedToken.organization_id` yourself.
 

@@ -29,7 +29,7 @@ export function readChallenge({ headers }: Response): Challenge {
   return read;
 }
 
-/** The metadata are on the origin of the resource, and of a resource that covers the address: another server must not choose the token's audience. */
+/** The metadata are on the origin of the API, and of an API that covers the address: another server must not choose the token's audience. */
 export async function discoverResource(
   url: URL,
   named: string | undefined,

@@ -16,7 +16,7 @@ export type Signal =
    * that never comes back, so all its tokens have ended, whatever the clock of the node said that issued them.
    */
   | { readonly type: 'ended'; readonly id: string; readonly at: number; readonly isPermanent: boolean }
-  /** Only these scopes remain at the resource: for one agent or person, or for all. */
+  /** Only these scopes remain at the API: for one agent or person, or for all. */
   | {
       readonly type: 'narrowed';
       readonly party: string | undefined;

@@ -7,7 +7,7 @@ export interface Subject {
   readonly id: string;
 }
 
-/** One action, valid by the schema that the resource has for its type. */
+/** One action, valid by the schema that the API has for its type. */
 export interface AuthorizationDetail extends Readonly<Record<string, unknown>> {
   readonly type: string;
 }

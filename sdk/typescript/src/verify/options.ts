@@ -9,7 +9,7 @@ import type { ProofStore } from './proof-store.ts';
 export type VerifierOptions = {
   /** The address of Countersign, without `/api/v1`: `iss` of its tokens. */
   readonly issuer: string;
-  /** The identifier of your resource: `aud` of its tokens. */
+  /** The identifier of your API: `aud` of its tokens. */
   readonly audience: string;
   /** On whose behalf the calling agents may act: `agents` (themselves or other agents), `people`, or `any`. There is no default. */
   readonly subjects: Subjects;
@@ -84,7 +84,7 @@ export const subjectTypes: Readonly<Record<Subjects, readonly Subject['type'][]>
 export function checked(options: VerifierOptions): VerifierOptions {
   const { audience, organizationId, acceptAnyOrganization, resourceMetadata } = options;
   if (typeof audience !== 'string' || audience === '')
-    throw new TypeError('audience must be the identifier of your resource');
+    throw new TypeError('audience must be the identifier of your API');
   if (!Object.hasOwn(subjectTypes, options.subjects))
     throw new TypeError(
       "subjects must be 'agents' (agents that act for themselves or for other agents), 'people' (agents that act for a person) or 'any'",

@@ -52,7 +52,11 @@ const words = (name: string): string =>
 /** An optional parameter without a description is a filter. */
 export const filterText = (name: string): string => `Only entries with this ${words(name)}.`;
 
-const nouns: Readonly<Record<string, string>> = { org: 'organization', chain: 'delegation chain' };
+const nouns: Readonly<Record<string, string>> = {
+  org: 'organization',
+  resource: 'API',
+  chain: 'delegation chain',
+};
 
 /** `/webhooks/:id` → the id of the webhook; `/agents/:agentId` → the id of the agent. */
 export function pathParameterText(name: string, path: string): string {

@@ -52,7 +52,7 @@ export function OrganizationsPage(): ReactNode {
     <>
       <ListPage
         title="Organizations"
-        description="The tenants of this instance. Each has its own agents, plan and audit log."
+        description="The organizations of this instance. Each has its own agents, plan and audit log."
         noun="organizations"
         query={organizations}
         columns={columns}
