@@ -9,7 +9,7 @@ it('texts say API, plan and organization; older words are for the wire', () => {
 
 it('every kind of text is read', () => {
   assert.deepEqual(findOldWords(new URL('fixtures/broken-tree/', import.meta.url)), [
-    'docs/words.md: tenants in Two tenants share a plan of the .',
+    'README.md: tenants in Two tenants share a plan of the .',
     'src/contract/words.ts: resource in There is no resource with this id.',
     'console/src/pages/two/TwoPage.tsx: Tier in Tier',
   ]);

@@ -32,6 +32,7 @@ export const ClientPolicy = Type.Object(
   {
     mode: Type.Unsafe<'any' | 'domains' | 'approval' | 'off'>({
       ...literals(['any', 'domains', 'approval', 'off']),
+      examples: ['approval'],
       description:
         '`any`: every client is admitted. `domains`: those of the domains. `approval`: the agent of a new client is suspended until an administrator activates it. `off`: none',
     }),

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { exampleTime } from '../../contract/examples.ts';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { literals, Nullable, nameText, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
@@ -40,7 +41,8 @@ export const CredentialQuery = Type.Object({
 });
 export type CredentialQuery = Static<typeof CredentialQuery>;
 
-const expiresAt = Type.Optional(Nullable(Timestamp));
+/** The example expires: a secret without an end is a choice, not a default to copy. */
+const expiresAt = Type.Optional(Type.Union([Timestamp, Type.Null()], { examples: [exampleTime] }));
 
 export const NewCredential = Type.Object(
   { expiresAt, name: Type.Optional(Nullable(CredentialName)) },

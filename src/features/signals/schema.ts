@@ -131,13 +131,13 @@ export const StreamsQuery = Type.Object({
 });
 export const PollParams = Type.Object({ streamId });
 
-const StatusReason = Type.String({ ...nameText(255), examples: ['maintenance of the receiver'] });
+const StatusReason = Type.String({ ...nameText(255), examples: ['the receiver is back'] });
 
 export const StreamStatus = Type.Object(
   {
     stream_id: streamId,
     status: literals(streamStatuses),
-    reason: Type.Optional(Type.String({ examples: ['maintenance of the receiver'] })),
+    reason: Type.Optional(Type.String({ examples: ['the receiver is back'] })),
   },
   { title: 'SignalStreamStatus' },
 );

@@ -23,16 +23,21 @@ export function registerApi(program: Command, io: Io, options: RegisterOptions =
   for (const [name, members] of Map.groupBy(commands, ({ group }) => group)) {
     const existing = program.commands.find((command) => command.name() === name);
     const group = existing ?? program.command(name).description(descriptionOf(name, members));
-    group.summary([existing?.description(), summaryOf(members)].filter(Boolean).join('; '));
+    const noun = nouns[name];
+    const summary = noun ? `${noun}: ${summaryOf(members)}` : summaryOf(members);
+    group.summary([existing?.description(), summary].filter(Boolean).join('; '));
     if (options.words === undefined || options.words.includes(name))
       for (const command of members) registerCommand(group, io, command, execute);
   }
 }
 
+/** What people call the things of a group that has the word of its path. */
+const nouns: Readonly<Record<string, string>> = { resources: 'APIs', tiers: 'plans' };
+
 const summaryOf = (members: readonly ApiCommand[]): string => members.map(({ verb }) => verb).join(', ');
 
 const descriptionOf = (name: string, members: readonly ApiCommand[]): string =>
-  `Operations on ${name.replaceAll('-', ' ')}: ${summaryOf(members)}.`;
+  `Operations on ${nouns[name] ?? name.replaceAll('-', ' ')}: ${summaryOf(members)}.`;
 
 function registerCommand(group: Command, io: Io, command: ApiCommand, execute: Execute): void {
   const own = group
