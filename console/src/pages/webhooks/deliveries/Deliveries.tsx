@@ -17,6 +17,7 @@ import { DeliveryDetail } from './DeliveryDetail.tsx';
 import { resultOf, statusLabels } from './delivery-words.ts';
 import { ReplayDialog } from './ReplayDialog.tsx';
 import { ReplayProgress, type StartedReplay } from './ReplayProgress.tsx';
+import { ReplaySelected } from './ReplaySelected.tsx';
 
 const pageSize = 20;
 /** While something is being sent, and otherwise. Results of attempts are no events, so the page asks for them. */
@@ -106,6 +107,16 @@ export function Deliveries({ subscription }: { readonly subscription: WebhookSub
           title: 'No deliveries yet',
           text: 'The next event of this subscription appears here. You can also send a test. Deliveries are kept for 30 days.',
         }}
+        selection={
+          mayWrite
+            ? {
+                nameOf: (row) => `${row.event_type} ${row.id}`,
+                actions: (selected, clear) => (
+                  <ReplaySelected webhookId={id} selected={selected} onDone={clear} />
+                ),
+              }
+            : undefined
+        }
         detail={{
           title: (_, row) => (row ? <code>{row.event_type}</code> : 'Delivery'),
           render: (deliveryId, row) => (
