@@ -247,9 +247,11 @@ browserTest('rotate the secret with an overlap; edit; pause and resume', async (
   await page.getByText(/while it is paused are not delivered/).waitFor();
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await page.getByText('paused', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'More' }).click();
-  for (const name of ['Copy test as curl', 'Copy resume as curl'])
+  await page.getByRole('button', { name: 'Copy as…' }).first().click();
+  for (const name of ['Webhook: curl', 'Test: Command line', 'Resume: Python'])
     await page.getByRole('menuitem', { name }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('menuitem', { name: 'Resume', exact: true }).click();
   await page.getByText('active', { exact: true }).waitFor();
 });

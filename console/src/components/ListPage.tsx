@@ -50,7 +50,7 @@ interface ListPageProps<Row> {
   readonly empty: EmptyStateProps;
   /** Beside "Try again", for a failure that has another way out. */
   readonly errorHelp?: (error: Error) => ReactNode;
-  /** Buttons beside the title: create, `<CopyAsCurl …>`. */
+  /** Buttons beside the title: create, `<CopyAs …>`. */
   readonly actions?: ReactNode;
   /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
   readonly detail?: {

@@ -4,7 +4,7 @@ import type { WebhookDelivery, WebhookSubscription } from '../../../api/generate
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -89,7 +89,7 @@ export function Deliveries({ subscription }: { readonly subscription: WebhookSub
         <Title order={2} id="deliveries">
           Deliveries
         </Title>
-        <CopyAsCurl operation="listWebhookDeliveries" input={input} size="compact-xs" />
+        <CopyAs operation="listWebhookDeliveries" input={input} />
       </Group>
       {replay && <ReplayProgress key={replay.until} replay={replay} onClose={() => setReplay(undefined)} />}
       <ListPage
