@@ -39,7 +39,7 @@ export function CopyAsMenu({
   const [first] = requests;
   const name = requests.length === 1 && first?.label ? `Copy ${first.label} as…` : 'Copy as…';
   return (
-    <Menu position="bottom-end" width="15rem">
+    <Menu position="bottom-end" width="15rem" withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <ActionIcon aria-label={name} title={name} size={30} {...rest}>
           <Icon name="copy" />
