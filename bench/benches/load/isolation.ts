@@ -1,4 +1,4 @@
-/** The latency of one tenant's tokens while another tenant attacks the node, compared with its latency alone. */
+/** The latency of one organization's tokens while another attacks the node, compared with its latency alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { generateKeyPair } from '../../../src/kernel/config/keypair.ts';
@@ -154,7 +154,7 @@ function rowsOf({ name }: Attack, measured: readonly { alone: Latency; attacked:
     const typical = (side: 'alone' | 'attacked') =>
       median(measured.map((each) => each[side][which])).toFixed(1);
     return {
-      metric: `${which} of POST /token of a tenant under the attack of another (${name}) ÷ alone`,
+      metric: `${which} of POST /token of an organization under the attack of another (${name}) ÷ alone`,
       result: ratio.toFixed(1),
       baseline: `${typical('attacked')} ms ÷ ${typical('alone')} ms, ${whole(attacksPerSecond)} requests per second`,
       target: `at most ${ceiling}`,
@@ -166,7 +166,7 @@ function rowsOf({ name }: Attack, measured: readonly { alone: Latency; attacked:
     ratioRow('p50', p50Ceiling),
     ratioRow('p99', p99Ceiling),
     {
-      metric: `failed tokens of that tenant (${name})`,
+      metric: `failed tokens of that organization (${name})`,
       result: whole(failed),
       baseline: '–',
       target: 'none',

@@ -1,4 +1,4 @@
-/** The p99 of POST /token at 80 % of the highest rate, while other tenants verify, export and get bursts of webhooks. */
+/** The p99 of POST /token at 80 % of the highest rate, while other organizations verify, export and get bursts of webhooks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { generateKeyPair } from '../../../src/kernel/config/keypair.ts';
@@ -45,7 +45,7 @@ export const latency = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =
       const subscription = await subscribe(client, `https://127.0.0.1:${tlsPort}`, 'token.revoked', noisy);
       const receiver = serveProgram('receiver.ts', { TLS_PORT: String(tlsPort) });
       return whileServing([serveOurs(database, keys, deliveringLocally), receiver], async ([server]) => {
-        log(`${whole(noisyEvents)} events of another tenant`);
+        log(`${whole(noisyEvents)} events of another organization`);
         await issue(server, noisyAgents, noisyEvents);
         const requests = quiet.map(tokenRequest);
         const load = createLoad({ url: server.url, connections, requests });
@@ -82,7 +82,7 @@ export const latency = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =
         const typical = (name: keyof Measured) => median(measured.map((each) => each[name]));
         return [
           {
-            metric: `p99 ÷ p50 of POST /token at ${part * 100} % of the highest rate, with ${verifications} verifications, ${exports} exports and ${bursts} bursts of ${whole(burst)} webhooks of another tenant`,
+            metric: `p99 ÷ p50 of POST /token at ${part * 100} % of the highest rate, with ${verifications} verifications, ${exports} exports and ${bursts} bursts of ${whole(burst)} webhooks of another organization`,
             result: ratio.toFixed(1),
             baseline: `${typical('p99').toFixed(1)} ms ÷ ${typical('p50').toFixed(1)} ms, ${whole(typical('rate'))} tokens per second`,
             target: `under ${ceiling}`,
