@@ -25,6 +25,7 @@ const prefix = 'audit/production';
 describe('a day in a bucket', async () => {
   const server = await startS3Server();
   if (!server) return it('is archived, dropped, read and verified', (t) => skipWithout(t, s3ServerIsNeeded));
+  const { client } = server;
   after(useCredentials(server.owner));
   await server.createBucket('archive', { objectLock: true });
 
@@ -78,12 +79,12 @@ describe('a day in a bucket', async () => {
   };
   const content = async (name: string): Promise<Buffer> => {
     const key = { Bucket: 'archive', Key: `${prefix}/${name}` };
-    const { Body } = await server.client.send(new GetObjectCommand(key));
+    const { Body } = await client.send(new GetObjectCommand(key));
     return Buffer.from((await Body?.transformToByteArray()) ?? []);
   };
   const keys = async () => {
     const list = new ListObjectsV2Command({ Bucket: 'archive', Prefix: `${prefix}/${organizationId}/` });
-    return (await server.client.send(list)).Contents?.map(({ Key }) => Key);
+    return (await client.send(list)).Contents?.map(({ Key }) => Key);
   };
   const get = async (path: string) => t.call('GET', `/api/v1/audit${path}`, { token: await t.token() });
 
@@ -115,8 +116,8 @@ describe('a day in a bucket', async () => {
     assert.deepEqual((await get('/archives')).json.data, [listed]);
     for (const name of [names.file, names.manifest]) {
       const object = { Bucket: 'archive', Key: `${prefix}/${name}` };
-      const answer = await server.client.send(new GetObjectRetentionCommand(object));
-      assert.equal(answer.Retention?.Mode, 'COMPLIANCE', name);
+      const { Retention } = await client.send(new GetObjectRetentionCommand(object));
+      assert.equal(Retention?.Mode, 'COMPLIANCE', name);
     }
   });
 
