@@ -148,6 +148,8 @@ export const limits = {
   overview: {
     tokenMinutes: 60,
     refusalHours: 24,
+    /** How long ago a day can have begun that is still today somewhere, with a change of the clock. */
+    dayHours: 48,
     /** Events read: the newest ones of the period. */
     maxEvents: 50_000,
     maxReasons: 20,

@@ -218,7 +218,9 @@ export type OrganizationPage = { data: Organization[]; total: number; page: numb
 
 export type OutsideTokenExchange = { grant_type?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; actor_token?: string | undefined; client_id?: string | undefined; scope?: string | undefined; resource?: string | undefined; audience?: string | undefined };
 
-export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; approvals: OverviewApprovals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+export type Overview = { organizationId: string; generatedAt: string; agents: OverviewAgents; tokensToday: OverviewTokensToday; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; approvals: OverviewApprovals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+
+export type OverviewAgents = { active: number; suspended: number };
 
 export type OverviewApprovals = { waiting: number; medianDecisionSeconds: number | null };
 
@@ -233,6 +235,8 @@ export type OverviewFirstSteps = { agents: boolean; credentials: boolean; tokens
 export type OverviewRefusals = { since: string; total: number; data: ({ action: string; reason: string | null; count: number })[]; truncatedBefore: string | null };
 
 export type OverviewTokens = { data: { minute: string; issued: number; refused: number }[]; truncatedBefore: string | null };
+
+export type OverviewTokensToday = { since: string; issued: number };
 
 export type OverviewWritingAgents = { data: { agentId: string; email: string; scopes: string[] }[]; total: number };
 
@@ -300,7 +304,7 @@ export type SignalVerification = { stream_id: string; state?: string | undefined
 
 export type Signals = { sets: Record<string, string>; moreAvailable: boolean };
 
-export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; lastChecked: string };
+export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; reason: ("not_applicable" | "not_visible" | "not_checked") | null; lastChecked: string };
 
 export type Soc2Controls = { controls: Soc2Control[] };
 
@@ -430,7 +434,7 @@ export interface Operations {
   getListing: { params: { listingId: string }; query: {  }; body: undefined; response: Listing };
   getMarketplaceAgent: { params: { listingId: string }; query: {  }; body: undefined; response: Listing };
   getOrganization: { params: { orgId: string }; query: {  }; body: undefined; response: Organization };
-  getOverview: { params: {  }; query: { organizationId?: string | undefined }; body: undefined; response: Overview };
+  getOverview: { params: {  }; query: { organizationId?: string | undefined; startOfDay?: string | undefined }; body: undefined; response: Overview };
   getPartner: { params: { id: string }; query: {  }; body: undefined; response: FederationPartner };
   getResource: { params: { resourceId: string }; query: {  }; body: undefined; response: Resource };
   getSignalStream: { params: {  }; query: { stream_id?: string | undefined }; body: undefined; response: SignalStream | SignalStream[] };

@@ -26,9 +26,16 @@ const controls = async (app = t) => {
   const answer = await app.call('GET', `${api}/controls`);
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers['cache-control'], 'public, max-age=60');
-  return answer.json.controls as { id: string; name: string; status: string; lastChecked: string }[];
+  return answer.json.controls as {
+    id: string;
+    name: string;
+    status: string;
+    reason: string | null;
+    lastChecked: string;
+  }[];
 };
-const statusOf = async (id: string, app = t) => (await controls(app)).find((one) => one.id === id)?.status;
+const controlOf = async (id: string, app = t) => (await controls(app)).find((one) => one.id === id);
+const statusOf = async (id: string, app = t) => (await controlOf(id, app))?.status;
 const report = (token: string, app = t) => app.call('GET', `${api}/report`, { token });
 const counted = async () =>
   Number(/^service_compliance_reports_generated_total (\d+)$/m.exec(await t.app.metrics.text())?.[1] ?? 0);
@@ -74,6 +81,8 @@ describe('GET /compliance/controls', () => {
       'A1.2': fsync === 'on' ? 'pass' : 'fail',
       'A1.3': 'unknown',
     });
+    const reasons = all.filter(({ reason }) => reason !== null).map(({ id, reason }) => [id, reason]);
+    assert.deepEqual(reasons, [['A1.3', 'not_visible']]);
     for (const { lastChecked } of all) assert.ok(Date.parse(lastChecked) >= before - 1_000);
   });
 
@@ -127,6 +136,18 @@ describe('GET /compliance/controls', () => {
     for (const id of ['CC6.6', 'CC6.7', 'C1.1']) assert.equal(await statusOf(id, open), 'fail', id);
   });
 
+  it('TLS: unknown in development on a loopback address, fail in production and on any other address', async () => {
+    const outcomeOf = async (changes: Record<string, string>) => {
+      const { status, reason } = (await controlOf('CC6.7', await startApp(changes))) ?? {};
+      return [status, reason];
+    };
+    const development = { NODE_ENV: 'development', BASE_URL: 'http://localhost:3000' };
+    assert.deepEqual(await outcomeOf(development), ['unknown', 'not_applicable']);
+    assert.deepEqual(await outcomeOf({ ...development, NODE_ENV: 'production' }), ['fail', null]);
+    assert.deepEqual(await outcomeOf({ ...development, BASE_URL: 'http://192.0.2.1:3000' }), ['fail', null]);
+    assert.deepEqual(await outcomeOf({ ...development, BASE_URL: 'https://localhost' }), ['pass', null]);
+  });
+
   it('fail when policies allow every agent every action', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
     after(() => rmSync(folder, { recursive: true, force: true }));
@@ -139,7 +160,8 @@ describe('GET /compliance/controls', () => {
     await t.sql('alter table credentials rename to credentials_away');
     const all = await controls();
     await t.sql('alter table credentials_away rename to credentials');
-    assert.equal(all.find(({ id }) => id === 'CC6.1')?.status, 'unknown');
+    const unavailable = all.find(({ id }) => id === 'CC6.1');
+    assert.deepEqual([unavailable?.status, unavailable?.reason], ['unknown', 'not_checked']);
     assert.equal(all.find(({ id }) => id === 'CC7.1')?.status, 'pass');
   });
 });

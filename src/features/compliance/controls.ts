@@ -4,6 +4,7 @@
  */
 
 import { limits, writingAgentLimits } from '../../contract/limits.ts';
+import { isLoopback } from '../../kernel/audience.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
 import {
@@ -21,9 +22,11 @@ import type { Control } from './schema.ts';
 interface Check {
   readonly id: string;
   readonly name: string;
-  /** Undefined when the service cannot know. */
-  holds(): boolean | undefined | Promise<boolean>;
+  /** Whether the control holds, or why the service does not say. */
+  holds(): boolean | Reason | Promise<boolean>;
 }
+
+type Reason = NonNullable<Control['reason']>;
 
 /** A higher limit has no effect in practice. */
 const maxRateLimit = 100_000;
@@ -66,7 +69,8 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
     {
       id: 'CC6.7',
       name: 'The public address is served over TLS',
-      holds: () => settings.baseUrl.startsWith('https:'),
+      holds: () =>
+        settings.baseUrl.startsWith('https:') || (isDevelopment(settings) ? 'not_applicable' : false),
     },
     {
       id: 'CC7.1',
@@ -85,8 +89,7 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
       holds: () => hasDroppedAuditBefore(db, oldestDay()),
     },
     { id: 'A1.2', name: 'Committed changes are on disk', holds: () => commitsToDisk(db) },
-    // The service cannot see backups.
-    { id: 'A1.3', name: 'Backups can be restored', holds: () => undefined },
+    { id: 'A1.3', name: 'Backups can be restored', holds: () => 'not_visible' },
   ];
 };
 
@@ -101,13 +104,14 @@ export function createControls(deps: ComplianceDeps): Controls {
   let cached: { readonly at: number; readonly controls: Promise<readonly Control[]> } | undefined;
 
   const runCheck = async ({ id, name, holds }: Check): Promise<Control> => {
-    const status = await Promise.resolve()
+    const result = await Promise.resolve()
       .then(holds)
-      .then(
-        (result) => (result === undefined ? 'unknown' : result ? 'pass' : 'fail'),
-        () => 'unknown' as const,
-      );
-    return { id, name, status, lastChecked: isoTime(clock) };
+      .catch(() => 'not_checked' as const);
+    const outcome =
+      typeof result === 'boolean'
+        ? { status: result ? ('pass' as const) : ('fail' as const), reason: null }
+        : { status: 'unknown' as const, reason: result };
+    return { id, name, ...outcome, lastChecked: isoTime(clock) };
   };
 
   return {
@@ -121,6 +125,10 @@ export function createControls(deps: ComplianceDeps): Controls {
     },
   };
 }
+
+/** Only programs on this computer reach such an address. */
+const isDevelopment = ({ nodeEnv, baseUrl }: ComplianceDeps['settings']): boolean =>
+  nodeEnv !== 'production' && isLoopback(baseUrl);
 
 /** The service starts with P-256 and Ed25519 only, besides RSA. */
 const isStrongKey = ({ kty, crv, n }: PublicKey): boolean =>

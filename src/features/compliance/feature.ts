@@ -22,6 +22,7 @@ export interface ComplianceDeps extends Pick<SharedDeps, 'db' | 'clock' | 'metri
   readonly settings: {
     readonly complianceEnabled: boolean;
     readonly baseUrl: string;
+    readonly nodeEnv: string;
     readonly rateLimitPerMinute: number;
     readonly dataEncryptionKey: unknown;
   };

@@ -3,11 +3,21 @@ import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
+const reasons = ['not_applicable', 'not_visible', 'not_checked'] as const;
+type Reason = (typeof reasons)[number];
+
 export const Control = Type.Object(
   {
     id: Type.String({ description: 'the SOC 2 criterion it bears on' }),
     name: Type.String(),
     status: literals(['pass', 'fail', 'unknown']),
+    reason: Nullable(
+      Type.Unsafe<Reason>({
+        ...literals(reasons),
+        description:
+          'why the status is unknown: the control does not apply to development on a loopback address, the service cannot see it, or the check failed to run; null with the other statuses',
+      }),
+    ),
     lastChecked: Timestamp,
   },
   { title: 'Soc2Control' },

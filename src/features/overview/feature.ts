@@ -1,6 +1,7 @@
 /**
  * Overview: the state of one organization in one answer, for the first page of the console. A read model: it owns no table and reads
- * `audit_events`, `agents`, `credentials`, `webhook_subscriptions`, `webhook_deliveries`, `approvals` and `token_months`, which their features write.
+ * `audit_events`, `agents`, `agent_counts`, `credentials`, `webhook_subscriptions`, `webhook_deliveries`, `approvals`, `token_hours` and
+ * `token_months`, which their features write.
  * Each query reads a limited number of rows, so the cost does not grow with the log. The status of the audit log is the result of the
  * audit feature's watch.
  */

@@ -87,6 +87,68 @@ describe('GET /overview', () => {
     );
   });
 
+  it('200 with the number of agents, by those that work and those that are suspended', async () => {
+    const tenant = await createReader();
+    const inTenant = { organization_id: tenant.organizationId };
+    const [suspended, gone] = [await t.agent(inTenant), await t.agent(inTenant)];
+    const admin = await t.token();
+    const before = (await get(tenant.token)).json.agents;
+    assert.deepEqual(before, { active: 3, suspended: 0 });
+    const status = { status: 'suspended' };
+    await t.call('PATCH', `/api/v1/agents/${suspended.agentId}`, { token: admin, payload: status });
+    await t.call('DELETE', `/api/v1/agents/${gone.agentId}`, { token: admin });
+    assert.deepEqual((await get(tenant.token)).json.agents, { active: 1, suspended: 1 });
+    assert.deepEqual((await get(await t.token('agents:read', tenant))).json.agents, {
+      active: 1,
+      suspended: 1,
+    });
+  });
+
+  it('200 with the tokens of the day, which begins at midnight of UTC or where the caller says', async () => {
+    const tenant = await createReader();
+    const hourMs = 60 * minuteMs;
+    // Noon of the next day, for whole hours on both sides.
+    t.clock.advance(dayMs - (t.clock.now() % dayMs) + 12 * hourMs);
+    // The answer counts what was issued before: the tokens of createReader, at any time of yesterday.
+    await get(await t.token());
+    await t.sql('delete from token_hours where organization_id = $1', [tenant.organizationId]);
+    const token = await t.token(undefined, tenant);
+    const noon = t.clock.now() - (t.clock.now() % hourMs);
+    const insert = (hoursAgo: number, tokens: number) =>
+      t.sql('insert into token_hours values ($1, $2, 7, $3)', [
+        tenant.organizationId,
+        isoOf(noon - hoursAgo * hourMs),
+        tokens,
+      ]);
+    for (const [hoursAgo, tokens] of [
+      [12, 10],
+      [13, 200],
+      [47, 3_000],
+      [49, 40_000],
+    ] as const)
+      await insert(hoursAgo, tokens);
+    const read = async (startOfDay?: string) =>
+      (await get(token, startOfDay === undefined ? '' : `?startOfDay=${encodeURIComponent(startOfDay)}`)).json
+        .tokensToday;
+    // One for the token of this test.
+    assert.deepEqual(await read(), { since: isoOf(noon - 12 * hourMs), issued: 11 });
+    const east = isoOf(noon - 13 * hourMs);
+    assert.deepEqual(await read(east), { since: east, issued: 211 });
+    assert.deepEqual(await read(east.replace('.000Z', '+00:00')), { since: east, issued: 211 });
+    // Half an hour, as in India: from the start of its hour.
+    const half = isoOf(noon - 12.5 * hourMs);
+    assert.deepEqual(await read(half), { since: east, issued: 211 });
+    // A clock that is wrong.
+    assert.equal((await read('2001-01-01T00:00:00Z')).issued, 3_211);
+    assert.deepEqual(await read('2999-01-01T00:00:00Z'), { since: isoOf(noon), issued: 1 });
+  });
+
+  for (const value of ['today', '2030-01-31', '2030-01-31T23:59:60Z'])
+    it(`400 VALIDATION_ERROR for startOfDay=${value}`, async () => {
+      const { status, json } = await get(await t.token(), `?startOfDay=${value}`);
+      assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
+    });
+
   it('200 with the refusals of the last 24 hours by action and reason, the most frequent first', async () => {
     const tenant = await createReader();
     await insertEvents(tenant, 1, {

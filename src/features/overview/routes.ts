@@ -16,6 +16,6 @@ export const overviewRoutes = (overview: OverviewService): RouteEntry[] => [
     cost: 'heavy',
     schema: { query: OverviewQuery, response: { 200: Overview } },
     errors: ['ORG_NOT_FOUND'],
-    handler: ({ caller, query }) => overview.of(caller, query.organizationId),
+    handler: ({ caller, query }) => overview.of(caller, query),
   }),
 ];

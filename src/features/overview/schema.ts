@@ -6,6 +6,7 @@ import { Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 const {
   tokenMinutes,
   refusalHours,
+  dayHours,
   maxReasons,
   maxEvents,
   expiryDays,
@@ -21,7 +22,15 @@ export const OverviewQuery = Type.Object({
       description: 'a UUID, for the operator: which organization; its own when none is named',
     }),
   ),
+  startOfDay: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: `an ISO 8601 time: when the day of tokensToday begins, for a reader in another time zone, at most ${dayHours} hours ago; by default that of UTC`,
+    }),
+  ),
 });
+
+export type OverviewQuery = Static<typeof OverviewQuery>;
 
 const truncatedBefore = Type.Union(
   [
@@ -49,6 +58,28 @@ const TokenMinutes = Type.Object(
     truncatedBefore,
   },
   { title: 'OverviewTokens' },
+);
+
+const Agents = Type.Object(
+  {
+    active: Type.Integer({ examples: [12] }),
+    suspended: Type.Integer({ examples: [0] }),
+  },
+  {
+    title: 'OverviewAgents',
+    description: 'how many agents the organization has, without the decommissioned',
+  },
+);
+
+const TokensToday = Type.Object(
+  {
+    since: Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'from this hour on: the start of the day, or of the hour of UTC that contains it',
+    }),
+    issued: Type.Integer({ examples: [420] }),
+  },
+  { title: 'OverviewTokensToday' },
 );
 
 const Refusals = Type.Object(
@@ -177,6 +208,8 @@ export const Overview = Type.Object(
   {
     organizationId: Uuid,
     generatedAt: Timestamp,
+    agents: Agents,
+    tokensToday: TokensToday,
     tokens: Nullable(TokenMinutes),
     refusals: Nullable(Refusals),
     approvals: Nullable(Approvals),

@@ -1,9 +1,11 @@
 import { limits } from '../../contract/limits.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
 import type { OverviewDeps } from './feature.ts';
-import type { Overview } from './schema.ts';
+import type { Overview, OverviewQuery } from './schema.ts';
 import {
+  countAgents,
   type EventCounts,
   findExpiring,
   findFailingWebhooks,
@@ -11,15 +13,17 @@ import {
   findWritingAgents,
   readApprovals,
   readRecentEvents,
+  sumTokens,
 } from './store.ts';
 
 export interface OverviewService {
-  of(caller: Caller, organizationId: string | undefined): Promise<Overview>;
+  of(caller: Caller, query: OverviewQuery): Promise<Overview>;
 }
 
 const {
   tokenMinutes,
   refusalHours,
+  dayHours,
   maxReasons,
   maxEvents,
   expiryDays,
@@ -29,6 +33,7 @@ const {
 } = limits.overview;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 const isoOf = (time: number) => new Date(time).toISOString();
 
 export function createOverviewService({
@@ -58,9 +63,10 @@ export function createOverviewService({
   };
 
   return {
-    async of(caller, requested) {
-      const organizationId = organizationOf(caller, requested);
+    async of(caller, query) {
+      const organizationId = organizationOf(caller, query.organizationId);
       const now = clock.now();
+      const since = isoOf(startOfDay(query.startOfDay, now));
       await countIssued();
       const { exists, ...firstSteps } = await findFirstSteps(db, organizationId, caller.agentId);
       if (!exists) fail('ORG_NOT_FOUND');
@@ -70,7 +76,7 @@ export function createOverviewService({
         : { tokens: null, refusals: null, approvals: null };
       const expiring = await findExpiring(db, organizationId, {
         from: isoOf(now),
-        to: isoOf(now + expiryDays * 24 * hourMs),
+        to: isoOf(now + expiryDays * dayMs),
         maxCount,
         limit: maxCredentials,
       });
@@ -78,6 +84,8 @@ export function createOverviewService({
       return {
         organizationId,
         generatedAt: isoOf(now),
+        agents: await countAgents(db, organizationId),
+        tokensToday: { since, issued: await sumTokens(db, organizationId, since) },
         ...figures,
         expiringCredentials: withTotal(expiring),
         writingAgents: withTotal(writing),
@@ -89,6 +97,16 @@ export function createOverviewService({
       };
     },
   };
+}
+
+/** Tokens are counted by hours of UTC. A clock that is wrong by days must not cost the reader the whole answer. */
+function startOfDay(requested: string | undefined, now: number): number {
+  const start = requested === undefined ? now - (now % dayMs) : Date.parse(requested);
+  // The format also allows leap seconds.
+  if (Number.isNaN(start))
+    throw validationError('query', [{ in: 'query', field: 'startOfDay', message: 'must be a time' }]);
+  const clamped = Math.min(now, Math.max(now - dayHours * hourMs, start));
+  return clamped - (clamped % hourMs);
 }
 
 const withTotal = <T extends { readonly total: number }>(rows: readonly T[]) => ({

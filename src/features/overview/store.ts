@@ -4,6 +4,24 @@ import { sql } from '../../kernel/data/sql.ts';
 import { holdsWritingScope, writingScopesOf } from '../../kernel/data/writing-scopes.ts';
 import type { Overview } from './schema.ts';
 
+export const countAgents = (db: Queryable, organizationId: string): Promise<Overview['agents']> =>
+  db.one(
+    'overview.agents',
+    sql`select coalesce(sum(agents) filter (where status = 'active'), 0)::bigint as active,
+               coalesce(sum(agents) filter (where status = 'suspended'), 0)::bigint as suspended
+        from agent_counts where organization_id = ${organizationId}`,
+  );
+
+/** The tokens of whole hours of UTC. */
+export const sumTokens = async (db: Queryable, organizationId: string, since: string): Promise<number> =>
+  (
+    await db.one<{ tokens: number }>(
+      'overview.tokensToday',
+      sql`select coalesce(sum(tokens), 0)::bigint as tokens from token_hours
+          where organization_id = ${organizationId} and hour >= ${since}::timestamptz`,
+    )
+  ).tokens;
+
 export interface EventCounts {
   /** How many events were read: the newest ones of the period. */
   readonly read: number;

@@ -16,7 +16,7 @@ import { Report } from './Report.tsx';
 const columns: readonly Column<Control>[] = [
   { header: 'Control', cell: ({ id }) => <code>{id}</code>, width: '8rem' },
   { header: 'Statement', cell: ({ name }) => name },
-  { header: 'Result', cell: ({ status }) => <ControlStatus status={status} />, width: '8rem' },
+  { header: 'Result', cell: (control) => <ControlStatus control={control} />, width: '8rem' },
   timeColumn('Checked', ({ lastChecked }) => lastChecked),
 ];
 

@@ -18,14 +18,18 @@ export function ControlDetail({
 }) {
   if (!control) return <Text size="sm">There is no such control, or the filter hides it.</Text>;
   const { check, page } = evidence[id] ?? {};
-  const remedy = controlRemedies[id];
+  const remedy =
+    control.status === 'fail' || control.reason === 'not_checked' ? controlRemedies[id] : undefined;
   return (
     <Stack gap="sm">
       <Facts
         facts={{
           Control: <code>{id}</code>,
-          Result: <ControlStatus status={control.status} />,
+          Result: <ControlStatus control={control} />,
           Checked: exactTime(control.lastChecked),
+          ...(control.reason === 'not_applicable' && {
+            Reason: 'Not applicable in development, on an address of this computer.',
+          }),
         }}
       />
       {check && (
@@ -33,7 +37,7 @@ export function ControlDetail({
           <b>How it is checked.</b> {check}
         </Text>
       )}
-      {remedy && control.status !== 'pass' && (
+      {remedy && (
         <Text size="sm">
           <b>What to do.</b> {remedy}
         </Text>
@@ -58,4 +62,6 @@ const words: Readonly<Record<Control['status'], { readonly status: string; reado
   unknown: { status: 'disabled', label: 'not known' },
 };
 
-export const ControlStatus = ({ status }: Pick<Control, 'status'>) => <StatusBadge {...words[status]} />;
+export const ControlStatus = ({ control: { status, reason } }: { readonly control: Control }) => (
+  <StatusBadge {...words[status]} {...(reason === 'not_applicable' && { label: 'not applicable' })} />
+);

@@ -35,7 +35,8 @@ export const evidence: Readonly<Record<string, Evidence>> = {
     check: 'Compares RATE_LIMIT_PER_MINUTE with a limit that still has an effect.',
   },
   'CC6.7': {
-    check: 'Looks at the public address of the instance (BASE_URL).',
+    check:
+      'Looks at the public address of the instance (BASE_URL). In development, an address of this computer needs no TLS.',
   },
   'CC7.1': {
     check:
