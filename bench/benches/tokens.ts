@@ -55,7 +55,7 @@ export const tokens = ({ databaseUrl, postgresPid, log }: BenchContext): Promise
       const served = await requireDurable(database, since, load.answers());
       const requests = agents.map((agent) => resourceTokenRequest(agent, resource));
       const resourceLoad = createLoad({ url: server.url, connections, requests });
-      log('tokens for a resource');
+      log('tokens for an API');
       await warmUp(resourceLoad);
       const forResource = await compare({
         ours: () => resourceLoad.run(seconds),
@@ -82,7 +82,7 @@ export const tokens = ({ databaseUrl, postgresPid, log }: BenchContext): Promise
           met: p99 < ceilingMs,
         },
         {
-          metric: 'tokens per second for a registered resource ÷ for our own API',
+          metric: 'tokens per second for a registered API ÷ for our own API',
           result: forResource.ratio.toFixed(3),
           baseline: `${whole(forResource.ours)} ÷ ${whole(forResource.baseline)}`,
           target: `at least ${resourceFloor}`,

@@ -15,7 +15,7 @@ const specErrors = {
   VALIDATION_ERROR: { status: 400, message: 'The request failed validation; details names each field.' },
   IMMUTABLE_FIELD: { status: 400, message: 'This field is fixed at creation and cannot be changed.' },
   RETENTION_WINDOW_EXCEEDED: { status: 400, message: 'Audit events older than 90 days are not kept.' },
-  TIER_UPGRADE_NOT_REQUIRED: { status: 400, message: 'The target tier is not above the current tier.' },
+  TIER_UPGRADE_NOT_REQUIRED: { status: 400, message: 'The target plan is not above the current plan.' },
   UNAUTHORIZED: { status: 401, message: 'A valid Bearer access token is required.' },
   FORBIDDEN: { status: 403, message: 'Your token is valid, but the policies do not permit this action.' },
   INSUFFICIENT_SCOPE: { status: 403, message: 'Your token lacks the scope this operation needs.' },
@@ -78,11 +78,11 @@ const addedErrors = {
   PARTNER_ALREADY_EXISTS: { status: 409, message: 'A federation partner with this issuer exists already.' },
   TRUST_POLICY_NOT_FOUND: { status: 404, message: 'There is no trust policy with this id.' },
   TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
-  RESOURCE_NOT_FOUND: { status: 404, message: 'There is no resource with this id.' },
-  RESOURCE_ALREADY_EXISTS: { status: 409, message: 'A resource with this identifier is registered already.' },
-  RESOURCE_LIMIT_EXCEEDED: { status: 403, message: 'The organization has the most resources it can have.' },
-  GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this resource.' },
-  SHARE_NOT_FOUND: { status: 404, message: 'The resource is not shared with this organization.' },
+  RESOURCE_NOT_FOUND: { status: 404, message: 'There is no API with this id.' },
+  RESOURCE_ALREADY_EXISTS: { status: 409, message: 'An API with this identifier is registered already.' },
+  RESOURCE_LIMIT_EXCEEDED: { status: 403, message: 'The organization has the most APIs it can have.' },
+  GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this API.' },
+  SHARE_NOT_FOUND: { status: 404, message: 'The API is not shared with this organization.' },
   SHARE_DECLINED: {
     status: 409,
     message: 'The organization declined this share; it can be offered again 24 hours later.',
@@ -90,7 +90,7 @@ const addedErrors = {
   SHARE_LIMIT_EXCEEDED: {
     status: 403,
     message:
-      'You have offered too many resources to this organization for the first time within 24 hours; offer further ones later.',
+      'You have offered too many APIs to this organization for the first time within 24 hours; offer further ones later.',
   },
   RESOURCE_NOT_VERIFIED: {
     status: 422,

@@ -168,7 +168,7 @@ export const Grant = Type.Object(
   {
     agentId: Uuid,
     resourceId: Uuid,
-    identifier: Type.String({ description: 'of the resource: the audience of its tokens' }),
+    identifier: Type.String({ description: 'of the API: the audience of its tokens' }),
     scopes: Type.Array(Type.String()),
     grantedBy: Uuid,
     createdAt: Timestamp,

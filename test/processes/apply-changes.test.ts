@@ -45,7 +45,7 @@ trustPolicies:
     assert.equal(code, 0, output);
     assert.match(stdout, /^- agent drop@pruned\.example/m);
     assert.match(stdout, /CANNOT BE UNDONE: the agent is decommissioned for good/);
-    assert.match(stdout, /^- resource https:\/\/drop\.pruned\.example/m);
+    assert.match(stdout, /^- API https:\/\/drop\.pruned\.example/m);
     assert.match(stdout, /^- share of https:\/\/keep\.pruned\.example with /m);
     assert.match(stdout, /^- trust policy old of keep@pruned\.example$/m);
     assert.doesNotMatch(stdout, /webhook|secret-path/, 'the file has no key webhooks');
@@ -138,7 +138,7 @@ grants:
     const stopped = await applied(file(1), '--yes');
     assert.equal(stopped.code, 4, 'the server answered 403');
     assert.match(stopped.output, /^2 of 6 changes are done\. Not done, besides the one that failed: 3$/m);
-    assert.match(stopped.output, /^ {2}create resource https:\/\/small\.example$/m);
+    assert.match(stopped.output, /^ {2}create API https:\/\/small\.example$/m);
     assert.match(
       stopped.output,
       /^countersign: cannot create agent (one|two)@small\.example: .*FREE_TIER_LIMIT_EXCEEDED.*\(request \S+\)\. Run apply again to do the rest$/m,

@@ -381,7 +381,7 @@ describe('what people may lend at a resource', () => {
 
     const wrong = await apply(text('peopleScopes: [c]'), '--plan');
     assert.equal(wrong.code, 1);
-    assert.match(wrong.output, /:3:\d+: c is not a scope of the resource/);
+    assert.match(wrong.output, /:3:\d+: c is not a scope of the API/);
     const nobody = await apply(text('approvers: [ada]'), '--plan');
     assert.match(nobody.output, /:3:\d+: approvers must be: the personId of a person/);
   });

@@ -217,7 +217,7 @@ describe('references', () => {
     [
       'an unknown resource',
       'grants:\n  - {agent: folder@example.com, resource: https://folder.exampl, scopes: [a]}',
-      /:3:43: there is no resource https:\/\/folder\.exampl; did you mean https:\/\/folder\.example\?/,
+      /:3:43: there is no API https:\/\/folder\.exampl; did you mean https:\/\/folder\.example\?/,
     ],
     [
       'a scope that the resource lacks',
@@ -247,7 +247,7 @@ describe('references', () => {
     [
       'a new resource of another organization',
       'organizations:\n  - {slug: other, name: O}\nresources:\n  - {identifier: https://o.example, name: W, scopes: [a], organization: other}',
-      /:5:73: a resource is created in the client's own organization/,
+      /:5:73: an API is created in the client's own organization/,
     ],
   ];
   for (const [what, text, expected] of cases)

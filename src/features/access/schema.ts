@@ -44,7 +44,7 @@ const PolicyAccess = Type.Object(
         { identifier: Type.String(), scopes: Type.Array(Type.String()) },
         { title: 'PolicyResourceAccess' },
       ),
-      { description: 'scopes of registered resources that the policy gives and that the agent may hold now' },
+      { description: 'scopes of registered APIs that the policy gives and that the agent may hold now' },
     ),
     actsAsAdmin: Type.Boolean({ description: 'whether the workload has the role admin of the agent now' }),
   },
@@ -65,7 +65,7 @@ export const AgentAccess = Type.Object(
     own: Type.Array(Type.String({ examples: ['agents:read'] }), {
       description: 'scopes of our own API that a token of its own can carry',
     }),
-    grants: Type.Array(Grant, { description: 'scopes of registered resources, newest first' }),
+    grants: Type.Array(Grant, { description: 'scopes of registered APIs, newest first' }),
     delegated: Type.Array(DelegatedAccess, {
       description: 'active delegations to this agent, newest first',
     }),

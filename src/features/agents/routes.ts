@@ -58,7 +58,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     id: 'updateAgent',
     summary: 'Change an agent, or suspend, reactivate or decommission it',
     description:
-      'Reactivation needs all scopes that the agent may hold, and `admin:orgs` after a suspension by an operator. A suspended agent gets no tokens. Its tokens end at once for this API and for introspection; a server that verifies tokens offline accepts one until it expires, at most for the token lifetime of its resource. A field that a granted resource carries as a claim changes only by a caller that could make the grant by something other than a grant of its own.',
+      'Reactivation needs all scopes that the agent may hold, and `admin:orgs` after a suspension by an operator. A suspended agent gets no tokens. Its tokens end at once for this API and for introspection; a server that verifies tokens offline accepts one until it expires, at most for the token lifetime of its API. A field that a granted API carries as a claim changes only by a caller that could make the grant by something other than a grant of its own.',
     tag: 'Agents',
     method: 'PATCH',
     url: '/agents/:agentId',

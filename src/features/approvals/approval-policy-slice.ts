@@ -30,7 +30,7 @@ const fields = {
       minLength: 1,
       maxLength: limits.resource.maxIdentifierLength,
       pattern: '^[!-~]+$',
-      description: 'the identifier of a resource',
+      description: 'the identifier of an API',
       examples: ['https://orders.example.com'],
     }),
     {

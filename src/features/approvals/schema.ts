@@ -26,7 +26,7 @@ const LongText = (description: string) => Type.Optional(Type.String({ descriptio
 /** Checked further by backchannel-request.ts, with the protocol's own error codes. */
 export const BackchannelRequest = Type.Object(
   {
-    scope: Text(8_192, 'scopes of the resource; required unless authorization_details says it all'),
+    scope: Text(8_192, 'scopes of the API; required unless authorization_details says it all'),
     resource: Text(1_024, 'the identifier of one registered API, or our issuer; required'),
     login_hint: Text(
       320,

@@ -163,7 +163,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     if (caller.trustPolicyId !== undefined && !above && target.registered !== undefined)
       fail('FORBIDDEN', {
         message:
-          'A token of a trust policy cannot lend scopes of a resource: authenticate with a secret or a key of the agent.',
+          'A token of a trust policy cannot lend scopes of an API: authenticate with a secret or a key of the agent.',
       });
     const policyScopes = await lendableByPolicy(tx, caller);
     // A grant is the agent's own and is no part of its token. The token of a delegated caller limits it as well.

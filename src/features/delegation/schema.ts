@@ -97,7 +97,7 @@ export const NewDelegation = Type.Object(
       maxItems: limits.resource.maxScopes,
       uniqueItems: true,
       description:
-        'scopes of our own API that your token holds, or scopes of the registered resource that you hold by a grant; the delegatee needs none of them itself. admin:orgs cannot be delegated',
+        'scopes of our own API that your token holds, or scopes of the registered API that you hold by a grant; the delegatee needs none of them itself. admin:orgs cannot be delegated',
     }),
     expiresIn: Type.Integer({
       minimum: minSeconds,
@@ -113,7 +113,7 @@ export const NewDelegation = Type.Object(
           maxItems: 10,
           uniqueItems: true,
           description:
-            'the audiences a token may be redeemed for, within those of the delegation you hold; a registered resource stands alone. null or left out: our own API only; left out with parentToken: the only audience of that delegation',
+            'the audiences a token may be redeemed for, within those of the delegation you hold; a registered API stands alone. null or left out: our own API only; left out with parentToken: the only audience of that delegation',
         }),
       ),
     ),
@@ -122,7 +122,7 @@ export const NewDelegation = Type.Object(
         pattern: '^.',
         maxLength: limits.delegation.maxTokenLength,
         description:
-          'the delegation token of a delegation that you hold and pass on, or an access token that you got by it; needed for a delegation of a resource, whose access tokens do not open our API',
+          'the delegation token of a delegation that you hold and pass on, or an access token that you got by it; needed for a delegation of an API, whose access tokens do not open our API',
       }),
     ),
     purpose: Type.Optional(

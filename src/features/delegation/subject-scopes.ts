@@ -14,10 +14,10 @@ interface SubjectScopes {
 }
 
 const problems: Readonly<Record<NoAudienceScopes, string>> = {
-  unregistered: 'the audience is no registered resource, or the subject has no grant for it',
-  deleted: 'the resource was deleted',
-  ungranted: 'the subject has no grant for this resource',
-  ownerInactive: 'the organization that owns this resource is not active',
+  unregistered: 'the audience is no registered API, or the subject has no grant for it',
+  deleted: 'the API was deleted',
+  ungranted: 'the subject has no grant for this API',
+  ownerInactive: 'the organization that owns this API is not active',
 };
 
 /** Of our own API. The operator's scope is never delegated. */

@@ -69,7 +69,7 @@ export function createDelegationTargets(
     const grants: (AgentGrant | undefined)[] = [];
     for (const audience of others) grants.push(await findGrant(db, subject, audience));
     if (grants.some((grant) => isHidden(grant, subject)))
-      refuse({ field: 'resource', message: 'must be a registered resource that you have a grant for' });
+      refuse({ field: 'resource', message: 'must be a registered API that you have a grant for' });
     const registered = grants.find((grant) => grant !== undefined);
     if (!registered) {
       refuseUnknownScopes(scopes);
@@ -78,7 +78,7 @@ export function createDelegationTargets(
     if (resource?.length !== 1)
       refuse({
         field: 'resource',
-        message: 'must name a registered resource alone, without other audiences',
+        message: 'must name a registered API alone, without other audiences',
       });
     const { identifier } = registered.resource;
     return { resource, registered: identifier, heldBySubject: grantedScopes(registered) };

@@ -77,9 +77,7 @@ export function createGrantService(
         const { agentId, organizationId } = agent;
         const { resourceId, identifier, organizationId: ownerId, claims } = resource;
         const of =
-          resource.sharedScopes === null
-            ? 'resource'
-            : "resource that is shared with the agent's organization";
+          resource.sharedScopes === null ? 'API' : "API that is shared with the agent's organization";
         const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
         await refuseLastingPower(tx, caller, agentId);
         const before = await findGrant(tx, agentId, resourceId);

@@ -22,7 +22,7 @@ import {
 import type { ResourceService } from './service.ts';
 import type { VerificationService } from './verification.ts';
 
-const common = { tag: 'Resources', limit: 'caller' } as const;
+const common = { tag: 'APIs', limit: 'caller' } as const;
 
 export const resourceRoutes = (
   resources: ResourceService,
@@ -34,7 +34,7 @@ export const resourceRoutes = (
     id: 'createResource',
     summary: 'Register an API, so that agents can get tokens for it',
     description:
-      'Where identifiers must be proven (`RESOURCE_IDENTIFIERS=verified`) the resource is `pending`, and no token is issued for it until it is verified. Several organizations may register the same identifier; the first that verifies it has it.',
+      'Where identifiers must be proven (`RESOURCE_IDENTIFIERS=verified`) the API is `pending`, and no token is issued for it until it is verified. Several organizations may register the same identifier; the first that verifies it has it.',
     method: 'POST',
     url: '/resources',
     access: scope('resources:write'),
@@ -46,7 +46,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'listResources',
-    summary: "List the organization's resources, then those shared with it, each newest first",
+    summary: "List the organization's APIs, then those shared with it, each newest first",
     method: 'GET',
     url: '/resources',
     access: scope('resources:read'),
@@ -56,7 +56,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'getResource',
-    summary: 'Read one resource; of a shared one, only the scopes that are shared with you',
+    summary: 'Read one API; of a shared one, only the scopes that are shared with you',
     method: 'GET',
     url: '/resources/:resourceId',
     access: scope('resources:read'),
@@ -67,7 +67,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'updateResource',
-    summary: 'Change a resource; a scope that it loses ends in all shares and grants at once',
+    summary: 'Change an API; a scope that it loses ends in all shares and grants at once',
     method: 'PATCH',
     url: '/resources/:resourceId',
     access: scope('resources:write'),
@@ -80,8 +80,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'deleteResource',
-    summary:
-      'Delete a resource with its shares and grants; its identifier stays reserved for your organization',
+    summary: 'Delete an API with its shares and grants; its identifier stays reserved for your organization',
     method: 'DELETE',
     url: '/resources/:resourceId',
     access: scope('resources:write'),
@@ -93,9 +92,9 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'verifyResource',
-    summary: "Prove that you control the host of a resource's identifier",
+    summary: "Prove that you control the host of an API's identifier",
     description:
-      'Looks for `countersign-verification=<token>`, with the token of `verification`, in the TXT records of `_countersign.<host>` (without the port) and in the text at `https://<host>/.well-known/countersign-verification` (on the port of the identifier). An operator can send `approve` instead. A resource that is verified already is answered as it is.',
+      'Looks for `countersign-verification=<token>`, with the token of `verification`, in the TXT records of `_countersign.<host>` (without the port) and in the text at `https://<host>/.well-known/countersign-verification` (on the port of the identifier). An operator can send `approve` instead. An API that is verified already is answered as it is.',
     method: 'POST',
     url: '/resources/:resourceId/verify',
     access: scope('resources:write'),
@@ -108,7 +107,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'listResourceGrants',
-    summary: "List the grants that your organization's agents have for a resource, newest first",
+    summary: "List the grants that your organization's agents have for an API, newest first",
     method: 'GET',
     url: '/resources/:resourceId/grants',
     access: scope('resources:read'),
@@ -130,9 +129,9 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'putAgentGrant',
-    summary: 'Set the scopes of a resource that an agent may hold',
+    summary: 'Set the scopes of an API that an agent may hold',
     description:
-      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own, if the agent has the same values as yours in the fields that the resource carries as claims. The same right is needed for scopes that are left out. Tokens with such a scope end at once for introspection; a server that verifies tokens offline accepts them until they expire (`tokenLifetimeSeconds` of the resource).',
+      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the API; the role admin; each of these scopes by a grant of your own, if the agent has the same values as yours in the fields that the API carries as claims. The same right is needed for scopes that are left out. Tokens with such a scope end at once for introspection; a server that verifies tokens offline accepts them until they expire (`tokenLifetimeSeconds` of the API).',
     method: 'PUT',
     url: '/agents/:agentId/grants/:resourceId',
     access: scope('agents:write'),
@@ -143,7 +142,7 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'deleteAgentGrant',
-    summary: "Take a grant from an agent; the agent's tokens for the resource end at once for introspection",
+    summary: "Take a grant from an agent; the agent's tokens for the API end at once for introspection",
     description: 'Needs the right to make the grant. To stop an agent without it, suspend the agent.',
     method: 'DELETE',
     url: '/agents/:agentId/grants/:resourceId',

@@ -77,7 +77,7 @@ const Verification = Type.Object(
   {
     status: Type.Unsafe<'pending' | 'verified'>({
       ...literals(['pending', 'verified']),
-      description: 'no token is issued for a pending resource',
+      description: 'no token is issued for a pending API',
     }),
     host: Type.String({
       description: "the host of the identifier, with its port unless that is the scheme's own",
@@ -92,7 +92,7 @@ const Verification = Type.Object(
     token: Nullable(
       Type.String({
         description:
-          'the host publishes `countersign-verification=<token>`; null when no proof was needed, and for organizations that the resource is shared with',
+          'the host publishes `countersign-verification=<token>`; null when no proof was needed, and for organizations that the API is shared with',
       }),
     ),
   },
@@ -117,7 +117,7 @@ export const Resource = Type.Object(
     }),
     approvers: Type.Array(Uuid, {
       description:
-        'people of the owner who may lend every scope; empty for organizations that the resource is shared with',
+        'people of the owner who may lend every scope; empty for organizations that the API is shared with',
     }),
     authorizationDetailTypes: AuthorizationDetailTypes,
     verification: Verification,
@@ -187,7 +187,7 @@ export const immutableFields = [
 export const ResourceParams = Type.Object({ resourceId: Uuid });
 export const ResourceQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
-  ...timeRangeQuery('resources'),
+  ...timeRangeQuery('APIs'),
   q: Type.Optional(
     Type.String({ maxLength: maxIdentifierLength, description: 'a part of the name or the identifier' }),
   ),
@@ -202,7 +202,7 @@ export const ScopeNames = Type.Object(
       maxItems: maxScopes,
       uniqueItems: true,
       examples: [[exampleScope]],
-      description: 'names of scopes of the resource',
+      description: 'names of scopes of the API',
     }),
   },
   { title: 'ResourceScopeNames', additionalProperties: false },
@@ -213,7 +213,7 @@ export type ScopeNames = Static<typeof ScopeNames>;
 export const VerificationRequest = Type.Object(
   {
     approve: Type.Optional(
-      Type.Boolean({ description: 'operators only: true verifies the resource without a proof of the host' }),
+      Type.Boolean({ description: 'operators only: true verifies the API without a proof of the host' }),
     ),
   },
   { title: 'ResourceVerificationRequest', additionalProperties: false },
@@ -230,7 +230,7 @@ export const GrantQuery = Type.Object({
   scope: Type.Optional(
     Type.Unsafe<string>({
       ...ScopeName,
-      description: 'grants that have this scope of the resource',
+      description: 'grants that have this scope of the API',
       examples: ['orders:read'],
     }),
   ),
@@ -240,7 +240,7 @@ export type GrantQuery = Static<typeof GrantQuery>;
 export const AgentGrantQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
   resourceId: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: 'the grant for this resource, if there is one' }),
+    Type.Unsafe<string>({ ...Uuid, description: 'the grant for this API, if there is one' }),
   ),
 });
 export type AgentGrantQuery = Static<typeof AgentGrantQuery>;

@@ -59,7 +59,7 @@ export function createResourceService(
     const limit = limits.resource.maxPerOrganization;
     if ((await countResources(tx, organizationId)) < limit) return;
     fail('RESOURCE_LIMIT_EXCEEDED', {
-      message: `An organization may have at most ${limit} resources; delete one that is not needed.`,
+      message: `An organization may have at most ${limit} APIs; delete one that is not needed.`,
       details: { limit },
     });
   };
@@ -245,7 +245,7 @@ const peopleScopeProblems = (
   wanted.flatMap((name, index) =>
     scopes.some((scope) => scope.name === name)
       ? []
-      : [{ in: 'body', field: `peopleScopes[${index}]`, message: 'is not a scope of the resource' }],
+      : [{ in: 'body', field: `peopleScopes[${index}]`, message: 'is not a scope of the API' }],
   );
 
 /** People could lend the added scopes to any client after the delegation has ended. */

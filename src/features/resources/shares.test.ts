@@ -131,7 +131,7 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
     assert.equal(outcome(await call('PUT', path, owner.token, {})), '400 VALIDATION_ERROR');
     const self = await share(owner, resourceId, owner.organizationId, ['refund']);
     assert.equal(outcome(self), '400 VALIDATION_ERROR');
-    assert.match(self.json.message, /organizationId owns the resource/);
+    assert.match(self.json.message, /organizationId owns the API/);
   });
 
   it('404 ORG_NOT_FOUND for an unknown or deleted organization; 404 SHARE_NOT_FOUND to end a share that is not there', async () => {

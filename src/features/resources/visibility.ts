@@ -21,7 +21,7 @@ export async function requireOwned(db: Queryable, caller: Caller, resourceId: st
   if (resource.sharedScopes !== null)
     fail('FORBIDDEN', {
       message:
-        'This resource is shared with your organization; only the organization that owns it can change it or see its shares.',
+        'This API is shared with your organization; only the organization that owns it can change it or see its shares.',
     });
   return toResource(resource);
 }

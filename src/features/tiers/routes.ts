@@ -6,7 +6,7 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   route({
     id: 'getTierStatus',
     summary: "Your organization's plan, its limits, and their usage",
-    tag: 'Tiers',
+    tag: 'Plans',
     method: 'GET',
     url: '/tiers/status',
     access: bearer(),
@@ -19,7 +19,7 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
     id: 'upgradeTier',
     summary: 'Start the payment for a higher plan',
     description: 'After the first order the policies must permit `billing:manage`.',
-    tag: 'Tiers',
+    tag: 'Plans',
     method: 'POST',
     url: '/tiers/upgrade',
     access: ownBearer(),

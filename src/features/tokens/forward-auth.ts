@@ -98,7 +98,7 @@ export function createForwardAuth(
     const asked = originalRequest(headers);
     if (typeof asked === 'string') return described(proofRefusal(asked));
     if (!isWithin(asked.url, query.resource))
-      return described(proofRefusal('the request is for an address outside the resource'));
+      return described(proofRefusal('the request is for an address outside the API'));
     // The window of the agent also bounds the signatures that are verified for it, and the proofs that are stored.
     await refuseExceeded({ clientId: agentId, rateLimitPerMinute });
     const expected = { ...asked, accessToken: token ?? '', thumbprint: cnf.jkt };

@@ -112,10 +112,10 @@ describe('POST /token with a registered resource', () => {
     const other = await t.agent();
     for (const scope of [undefined, 'read', 'unknown'])
       assertRefused(await ask(other, identifier, scope), 'invalid_target');
-    assert.equal(await refusalReason(other.agentId), 'no grant for the resource');
+    assert.equal(await refusalReason(other.agentId), 'no grant for the API');
     await remove(resource);
     assertRefused(await ask(agent, identifier), 'invalid_target');
-    assert.equal(await refusalReason(agent.agentId), 'the resource was deleted');
+    assert.equal(await refusalReason(agent.agentId), 'the API was deleted');
   });
   it("400 invalid_scope for a scope outside the grant, and for our own API's scopes", async () => {
     const { agent, identifier } = await granted();
@@ -432,7 +432,7 @@ describe('a resource whose owner is suspended or deleted', () => {
     await set('suspended');
     assert.equal(await isActive(), false);
     assertRefused(await ask(agent, resource.identifier), 'invalid_target');
-    assert.equal(await refusalReason(agent.agentId), 'the organization that owns the resource is not active');
+    assert.equal(await refusalReason(agent.agentId), 'the organization that owns the API is not active');
     await set('active');
     assert.equal(await isActive(), true);
     assert.equal((await ask(agent, resource.identifier)).status, 200);

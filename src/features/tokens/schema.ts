@@ -18,7 +18,7 @@ export const TokenRequest = Type.Object(
     resource: Type.Optional(
       Type.String({
         maxLength: 1024,
-        description: 'the identifier of a resource, for a token with its scopes',
+        description: 'the identifier of an API, for a token with its scopes',
       }),
     ),
   },
@@ -97,7 +97,9 @@ export const Introspection = Type.Object(
     token_type: Type.Optional(TokenType),
     iat: Type.Optional(Type.Integer()),
     exp: Type.Optional(Type.Integer()),
-    aud: Type.Optional(Type.String({ description: 'the issuer for our own API, otherwise the resource' })),
+    aud: Type.Optional(
+      Type.String({ description: 'the issuer for our own API, otherwise the identifier of yours' }),
+    ),
     iss: Type.Optional(Type.String()),
     jti: Type.Optional(Type.String()),
     organization_id: Type.Optional(Type.String({ description: "the agent's organization" })),
@@ -186,7 +188,7 @@ export const TokenPreview = Type.Object(
     error: Type.Optional(
       Type.String({ description: 'the error that POST /token would answer', examples: ['invalid_target'] }),
     ),
-    reason: Type.Optional(Type.String({ examples: ['there is no grant for this resource'] })),
+    reason: Type.Optional(Type.String({ examples: ['there is no grant for this API'] })),
   },
   { title: 'TokenPreview' },
 );

@@ -95,22 +95,22 @@ function canonicalSpellings(audience: string): string[] {
 
 /** Why no token is issued for an audience that is no registered resource. A resource of another organization that is pending does not count. */
 const otherUses: Readonly<Record<OtherUse, string>> = {
-  spelling: 'another spelling of a registered resource',
-  pending: 'the identifier of the resource is not verified',
+  spelling: 'another spelling of a registered API',
+  pending: 'the identifier of the API is not verified',
 };
 
 /** Only for agents with a grant: their administrators can read it in the audit log and in a preview. */
-export const ownerInactiveReason = 'the organization that owns the resource is not active';
+export const ownerInactiveReason = 'the organization that owns the API is not active';
 
 /** The same description for all reasons: whether another organization has registered an identifier is not the client's to know. */
 const refuseTarget = (reason: string): never =>
   failToken(
     'invalid_target',
-    'there is no grant for this resource: it must be registered, and granted to the agent',
+    'there is no grant for this API: it must be registered, and granted to the agent',
     reason,
   );
 
-const unregisteredReason = 'not a registered resource, or no grant for it';
+const unregisteredReason = 'not a registered API, or no grant for it';
 
 function resourceScopes(
   found: AudienceScopes,
@@ -118,16 +118,16 @@ function resourceScopes(
   { exact, mayBeEmpty }: { readonly exact: boolean; readonly mayBeEmpty: boolean },
 ): readonly string[] {
   if (found.kind === 'unregistered') return refuseTarget(unregisteredReason);
-  if (found.kind === 'deleted') return refuseTarget('the resource was deleted');
+  if (found.kind === 'deleted') return refuseTarget('the API was deleted');
   if (found.kind === 'ownerInactive') return refuseTarget(ownerInactiveReason);
-  if (found.kind !== 'granted') return refuseTarget('no grant for the resource');
+  if (found.kind !== 'granted') return refuseTarget('no grant for the API');
   const limit = found.scopes.toSorted();
   if (exact) requireAll(limit, authorized);
   const carried = within(limit, authorized);
   if (carried.length > 0 || (mayBeEmpty && authorized.length === 0)) return carried;
   // A trust policy or a delegation for our own API only.
   const isForOwnApi = authorized !== 'all' && authorized.every(isScope);
-  return isForOwnApi ? refuseTarget('no scope of the resource was passed on') : refuseScope(limit);
+  return isForOwnApi ? refuseTarget('no scope of the API was passed on') : refuseScope(limit);
 }
 
 function requireAll(limit: readonly string[], authorized: AuthorizedToken['scopes']): void {
@@ -137,7 +137,7 @@ function requireAll(limit: readonly string[], authorized: AuthorizedToken['scope
 const refuseScope = (limit: readonly string[]): never =>
   failToken(
     'invalid_scope',
-    `invalid scope: a token for this resource can carry ${limit.join(' ') || 'none'}`,
+    `invalid scope: a token for this API can carry ${limit.join(' ') || 'none'}`,
     'scope not allowed',
   );
 

@@ -96,7 +96,7 @@ export const Attempt = Type.Object(
     error: Nullable(Type.String({ description: 'why there was no response' })),
     response_excerpt: Nullable(
       Type.String({
-        description: `the first ${limits.webhookResponseExcerpt} characters of the response; null without a body, and on instances whose tenants may call private addresses`,
+        description: `the first ${limits.webhookResponseExcerpt} characters of the response; null without a body, and on instances whose organizations may call private addresses`,
         examples: ['upstream timed out'],
       }),
     ),

@@ -53,7 +53,7 @@ const PolicyResource = Type.Object(
       minLength: 1,
       maxLength: limits.resource.maxIdentifierLength,
       documentedPattern: audienceUri,
-      description: 'the identifier of a registered resource; each once',
+      description: 'the identifier of a registered API; each once',
     }),
     scopes: Type.Array(ScopeName, {
       minItems: 1,
@@ -68,7 +68,7 @@ export type PolicyResource = Static<typeof PolicyResource>;
 
 const Resources = Type.Array(PolicyResource, {
   maxItems: 10,
-  description: "scopes of registered resources, within the agent's grants; `scopes` are those of our own API",
+  description: "scopes of registered APIs, within the agent's grants; `scopes` are those of our own API",
 });
 const SingleUse = Type.Boolean({ description: 'each external token can be exchanged once' });
 const ActsAsAdmin = Type.Boolean({
@@ -173,7 +173,7 @@ export const TrustTest = Type.Object(
     resources: Type.Optional(
       Type.Array(PolicyResource, {
         description:
-          'only for a policy with resources: those that a matching token can get now, with the scopes that the agent still holds',
+          'only for a policy with `resources`: those that a matching token can get now, with the scopes that the agent still holds',
       }),
     ),
   },

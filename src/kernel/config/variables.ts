@@ -181,13 +181,13 @@ export const variables = {
     {
       env: 'UNREGISTERED_RESOURCES',
       description:
-        "whether agents get tokens for an audience (`resource`) that is no registered resource: `allow`, with the scopes of this service's own API, or `refuse`",
+        "whether agents get tokens for an audience (`resource`) that is no registered API: `allow`, with the scopes of this service's own API, or `refuse`",
     },
   ),
   resourceIdentifiers: optional(oneOf('open', 'verified'), '`open`; with MULTI_TENANT=true: `verified`', {
     env: 'RESOURCE_IDENTIFIERS',
     description:
-      'whether an organization must prove that it controls the host of a resource: `open`, any organization can register any identifier, or `verified`, no token is issued for a resource before its proof. Resources that exist stay verified',
+      'whether an organization must prove that it controls the host of an API: `open`, any organization can register any identifier, or `verified`, no token is issued for an API before its proof. APIs that exist stay verified',
   }),
   dpopRequireNonce: defaulted(flag, false, {
     env: 'DPOP_REQUIRE_NONCE',

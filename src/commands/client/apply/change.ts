@@ -64,4 +64,5 @@ export interface CreatedSecret {
 }
 
 /** Names may come from another party, and may have line breaks. */
-export const labelOf = ({ kind, name }: Pick<Change, 'kind' | 'name'>): string => `${kind} ${quoted(name)}`;
+export const labelOf = ({ kind, name }: Pick<Change, 'kind' | 'name'>): string =>
+  `${kind === 'resource' ? 'API' : kind} ${quoted(name)}`;

@@ -96,7 +96,7 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     if (found) return { key: found.identifier, label: found.identifier };
     if (fileIdentifiers.has(text)) return { key: text, label: text };
     const known = [...byIdentifier.keys(), ...fileIdentifiers];
-    problems.add(at, `there is no resource ${quoted(text)}${suggestion(text, known)}`);
+    problems.add(at, `there is no API ${quoted(text)}${suggestion(text, known)}`);
     return undefined;
   };
 

@@ -10,7 +10,7 @@ export function registerApply(program: Command, io: Io): void {
     program
       .command('apply')
       .description(
-        'make a server like a file: creates and changes organizations, agents, connections, roles of people, resources, grants, trust policies and webhooks',
+        'make a server like a file: creates and changes organizations, agents, connections, roles of people, APIs, grants, trust policies and webhooks',
       )
       .requiredOption(
         '-f, --file <path>',

@@ -43,7 +43,7 @@ const organization: Kind = {
 };
 
 const resource: Kind = {
-  noun: 'resource',
+  noun: 'API',
   id: 'resourceId',
   names: { identifier: 'identifier', name: 'name' },
   shows: ['identifier', 'name', 'organizationId'],

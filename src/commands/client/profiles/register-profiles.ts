@@ -81,9 +81,9 @@ Examples:
       .command('token')
       .summary('get an access token')
       .description(
-        'Gets an access token of the account, for the API of Countersign or for a resource, and prints it.',
+        'Gets an access token of the account, for the Countersign API or for an API of yours, and prints it.',
       )
-      .option('--resource <identifier>', 'identifier of the resource whose audience the token gets')
+      .option('--resource <identifier>', 'identifier of the API whose audience the token gets')
       .option('--scope <scopes>', 'scopes with spaces between them (default: all that the account may have)')
       .option('--decode', 'print the claims of the token instead of the token')
       .option('--json', 'print the whole answer as JSON'),

@@ -14,7 +14,7 @@ import {
 } from './share-schema.ts';
 import type { ShareService } from './shares.ts';
 
-const common = { tag: 'Resources', limit: 'caller' } as const;
+const common = { tag: 'APIs', limit: 'caller' } as const;
 
 /** An admin of the organization that the resource is shared with: the caller's own. */
 const admin = policy('shares:decide', ({ organizationId }: Caller) => organization(organizationId));
@@ -23,7 +23,7 @@ export const shareRoutes = (shares: ShareService, received: ReceivedShareService
   route({
     ...common,
     id: 'listResourceShares',
-    summary: 'List the organizations that a resource is shared with or offered to, newest first',
+    summary: 'List the organizations that an API is shared with or offered to, newest first',
     description: 'Of their agents it shows the number, not the names.',
     method: 'GET',
     url: '/resources/:resourceId/shares',
@@ -35,7 +35,7 @@ export const shareRoutes = (shares: ShareService, received: ReceivedShareService
   route({
     ...common,
     id: 'putResourceShare',
-    summary: 'Offer another organization scopes of a resource, to grant them to its agents',
+    summary: 'Offer another organization scopes of an API, to grant them to its agents',
     description:
       'Scopes that are new to the share wait in `offeredScopes` until an admin of the other organization accepts them; those of an operator are accepted at once. A scope that is left out ends in the share and in the grants of its agents at once. After the other organization has declined or left, the owner can offer again 24 hours later.',
     method: 'PUT',
@@ -60,7 +60,7 @@ export const shareRoutes = (shares: ShareService, received: ReceivedShareService
   route({
     ...common,
     id: 'listReceivedShares',
-    summary: 'List the resources that other organizations share with yours or offer to it, newest first',
+    summary: 'List the APIs that other organizations share with yours or offer to it, newest first',
     description: 'An offer gives nothing until an admin of your organization accepts it.',
     method: 'GET',
     url: '/shares',
@@ -71,7 +71,7 @@ export const shareRoutes = (shares: ShareService, received: ReceivedShareService
   route({
     ...common,
     id: 'acceptShare',
-    summary: 'Accept the scopes of a resource that another organization offers to yours',
+    summary: 'Accept the scopes of an API that another organization offers to yours',
     description: 'Its agents have none of them until they are granted.',
     method: 'POST',
     url: '/shares/:resourceId/accept',
@@ -84,7 +84,7 @@ export const shareRoutes = (shares: ShareService, received: ReceivedShareService
     ...common,
     id: 'declineShare',
     summary: "Decline an offer, or leave a share with all grants of your organization's agents",
-    description: 'The owner can offer the resource again 24 hours later.',
+    description: 'The owner can offer the API again 24 hours later.',
     method: 'DELETE',
     url: '/shares/:resourceId',
     access: admin,

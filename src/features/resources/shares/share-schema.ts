@@ -36,7 +36,7 @@ export const ListedShare = Type.Object(
   {
     ...Share.properties,
     agentCount: Type.Integer({
-      description: "how many of the organization's agents hold a grant for the resource",
+      description: "how many of the organization's agents hold a grant for the API",
     }),
   },
   { title: 'ListedResourceShare' },

@@ -129,7 +129,7 @@ export function createShareService(
         const organizationId = path.organizationId.toLowerCase();
         refuseOwner(resource, organizationId);
         const usable = resource.scopes.map(({ name }) => name);
-        const scopes = requireScopes(wanted.scopes, usable, 'resource');
+        const scopes = requireScopes(wanted.scopes, usable, 'API');
         const before = await findShare(tx, resource.resourceId, organizationId);
         if (!before) await requireOrganization(tx, organizationId);
         const held = before?.status === 'accepted' ? before.scopes : [];
@@ -192,7 +192,7 @@ const isSameSet = (some: readonly string[], others: readonly string[]): boolean 
 
 function refuseOwner(resource: Resource, organizationId: string): void {
   if (resource.organizationId !== organizationId) return;
-  const message = 'owns the resource; it has all of its scopes already';
+  const message = 'owns the API; it has all of its scopes already';
   throw validationError('path', [{ in: 'path', field: 'organizationId', message }]);
 }
 

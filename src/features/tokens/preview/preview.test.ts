@@ -90,7 +90,7 @@ describe('POST /tokens/preview', () => {
     assert.deepEqual(await preview({ agentId: holder.agentId, ...request }), {
       allowed: false,
       error: 'invalid_target',
-      reason: 'the organization that owns the resource is not active',
+      reason: 'the organization that owns the API is not active',
     });
     assert.match((await ask(holder, request)).json.error_description, /there is no grant/);
     assert.match((await assertAgrees(other, request)).reason, /there is no grant/);

@@ -15,13 +15,13 @@ export interface TargetScopes {
   readonly code: TokenErrorCode;
 }
 
-const noTarget = 'this agent gets no token for this resource';
+const noTarget = 'this agent gets no token for this API';
 
 const reasons: Readonly<Record<NoAudienceScopes, string>> = {
-  unregistered: 'the audience is no registered resource, or the agent has no grant for it',
-  deleted: 'the resource was deleted',
-  ungranted: 'the agent has no grant for the resource',
-  ownerInactive: 'the organization that owns the resource is not active',
+  unregistered: 'the audience is no registered API, or the agent has no grant for it',
+  deleted: 'the API was deleted',
+  ungranted: 'the agent has no grant for the API',
+  ownerInactive: 'the organization that owns the API is not active',
 };
 
 export function createTargetScopes({
@@ -44,7 +44,7 @@ export function createTargetScopes({
     const found = audienceScopesOf(grant, policy.organizationId);
     if (found.kind === 'own') return own;
     const entry = entryOf(policy, audience);
-    if (found.kind !== 'unregistered' && !entry) return refuse('the trust policy does not name the resource');
+    if (found.kind !== 'unregistered' && !entry) return refuse('the trust policy does not name the API');
     if (found.kind !== 'granted') return refuse(reasons[found.kind]);
     const scopes = (entry?.scopes ?? []).filter((scope) => found.scopes.includes(scope));
     if (scopes.length === 0)

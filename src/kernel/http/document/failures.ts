@@ -101,7 +101,7 @@ const oauthTexts: Readonly<Record<TokenErrorCode, string>> = {
   invalid_request: 'A parameter is missing, malformed or given twice.',
   invalid_grant: 'The presented token or assertion is not accepted.',
   invalid_scope: 'A requested scope exceeds what may be granted.',
-  invalid_target: 'The requested resource or audience is not allowed.',
+  invalid_target: 'The requested API or audience is not allowed.',
   invalid_authorization_details:
     'A detail of the action is malformed, of an unknown type, or was not approved; the description names the place.',
   authorization_pending: 'No one has decided yet: ask again after `interval` seconds.',

@@ -45,20 +45,20 @@ function planResource(planning: Planning, { value, at }: Entry<ResourceEntry>, o
   const { live, references, problems } = planning;
   const names = new Set(resourceFields(value).scopes.map(({ name }) => name));
   for (const scope of value.peopleScopes ?? [])
-    if (!names.has(scope)) problems.add(at('peopleScopes'), `${scope} is not a scope of the resource`);
+    if (!names.has(scope)) problems.add(at('peopleScopes'), `${scope} is not a scope of the API`);
   const found = references.resourceOf(value.identifier);
   if (!found) {
     if (owner.key !== live.caller.organizationId)
       problems.add(
         at('organization'),
-        `a resource is created in the client's own organization; apply it with a client of ${owner.label}`,
+        `an API is created in the client's own organization; apply it with a client of ${owner.label}`,
       );
     return [creation(value, owner)];
   }
   if (found.organizationId !== owner.key)
     problems.add(
       at('identifier'),
-      `resource ${value.identifier} belongs to organization ${references.organizationLabel(found.organizationId)}; only its owner can manage it`,
+      `API ${value.identifier} belongs to organization ${references.organizationLabel(found.organizationId)}; only its owner can manage it`,
     );
   return update(resourceFields(value), found, owner);
 }

@@ -21,11 +21,11 @@ function planOf(planning: Planning, { value, at }: Entry<ResourceEntry>): Change
     const other = references.organization(share.organization, at('shares', index, 'organization'));
     if (!other) return [];
     if (kept.has(other.key))
-      problems.add(at('shares', index), `the resource is shared with ${other.label} by an earlier entry`);
+      problems.add(at('shares', index), `the API is shared with ${other.label} by an earlier entry`);
     kept.add(other.key);
     for (const scope of share.scopes)
       if (!names.has(scope))
-        problems.add(at('shares', index, 'scopes'), `${scope} is not a scope of the resource`);
+        problems.add(at('shares', index, 'scopes'), `${scope} is not a scope of the API`);
     const found = existing.find(({ organizationId }) => organizationId === other.key);
     return found && isSame(requestedScopes(found), share.scopes)
       ? []
