@@ -145,9 +145,7 @@ class ExportVerification:
         if kind == "key":
             # After the first chain it would not count.
             self._key_characters += sum(len(line[name]) for name in ("keyId", "at", "signed"))
-            is_full = (
-                len(self._key_rows) == MAX_KEYS or self._key_characters > MAX_KEY_CHARACTERS
-            )
+            is_full = len(self._key_rows) == MAX_KEYS or self._key_characters > MAX_KEY_CHARACTERS
             if self._trusted or is_full:
                 raise ValueError("a key after the first chain, or too many keys")
             self._key_rows.append(dict(line))
