@@ -31,7 +31,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   const document = await openapi();
   return {
     'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
-    'console/src/api/generated.ts': consoleClient(),
+    'console/src/api/generated.ts': consoleClient(document),
     'sdk/typescript/src/generated.ts': sdkClient(document as OpenApi),
     'deploy/helm/countersign/values.schema.json': `${JSON.stringify(valuesSchema, null, 2)}\n`,
     'deploy/helm/countersign/files/variables.yaml': variablesFile(

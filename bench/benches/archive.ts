@@ -1,22 +1,23 @@
 /** Archiving a day of the audit log: rate compared with the hashes of its events alone, and constant memory. */
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import * as childProcess from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { openAudit } from '../../src/audit-app.ts';
-import { type Clock, systemClock } from '../../src/kernel/clock.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import { createLog } from '../../src/kernel/observability/log.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
 import { withClient, withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
-import { compare, fromEnvironment, whole } from '../support/rounds.ts';
+import { compare, fromEnvironment, type Rate, whole } from '../support/rounds.ts';
+import type { ArchivedDays } from '../support/servers/archiver.ts';
 import type { KeyPems } from '../support/serving.ts';
 import { fillEvents, hashAll, hashedTexts } from './audit.ts';
 
 const events = fromEnvironment('BENCH_ARCHIVE_EVENTS', 500_000);
 const floor = 0.3;
 const maxGrowth = 1.25;
+const execFile = promisify(childProcess.execFile);
+const archiverFile = fileURLToPath(new URL('../support/servers/archiver.ts', import.meta.url));
 
 export const archive = ({ databaseUrl, folder, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_archive', async (database) => {
@@ -31,12 +32,12 @@ export const archive = ({ databaseUrl, folder, log }: BenchContext): Promise<Res
     await withClient(database, (client) => client.query('vacuum analyze'));
     const texts = await hashedTexts(database);
     const place = join(folder, 'archive');
-    const memory: number[] = [];
-    const { ratio, ours, baseline } = await compare({
-      ours: async () => ({ perSecond: await archiveDay(database, keys, { place, organizationId, memory }) }),
+    const { ratio, ours, baseline, ourRounds } = await compare({
+      ours: () => archiveDay(database, keys, { place, organizationId }),
       baseline: async () => ({ perSecond: hashAll(texts) }),
       log,
     });
+    const memory = ourRounds.at(-1)?.memory ?? [];
     const growth =
       Math.max(...memory.slice(-memory.length / 4)) / Math.max(...memory.slice(0, memory.length / 4));
     return [
@@ -57,46 +58,27 @@ export const archive = ({ databaseUrl, folder, log }: BenchContext): Promise<Res
     ];
   });
 
-/** Into an empty archive. */
+/** Into an empty archive, by a process of its own: this one has filled the database, and holds the texts of the baseline. */
 async function archiveDay(
   database: string,
   { privatePem, publicPem }: KeyPems,
-  { place, organizationId, memory }: { place: string; organizationId: string; memory: number[] },
-): Promise<number> {
+  { place, organizationId }: { place: string; organizationId: string },
+): Promise<Rate & Pick<ArchivedDays, 'memory'>> {
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place);
   await withClient(database, (client) => client.query('delete from audit_archives'));
-  memory.length = 0;
-  const tomorrow: Clock = { now: () => systemClock.now() + 86_400_000 };
-  const { audit, close } = await openAudit({
-    database: { url: database, pooler: 'none' },
-    signingKeys: { privateKey: createPrivateKey(privatePem), publicKey: createPublicKey(publicPem) },
-    previousPublicKeys: [],
-    issuer: 'http://localhost:3000',
-    witnesses: undefined,
-    archive: { url: pathToFileURL(place).href },
-    log: createLog({ level: 'warn' }),
-    clock: tomorrow,
+  const { stdout } = await execFile(process.execPath, [archiverFile, place, organizationId], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: database,
+      JWT_PRIVATE_KEY: privatePem,
+      JWT_PUBLIC_KEY: publicPem,
+    },
+    maxBuffer: 16 * 1024 * 1024,
   });
-  try {
-    let archived = 0;
-    let rested = 0;
-    const started = performance.now();
-    await audit.archiving?.round({
-      onArchived: (row) => {
-        if (row.organizationId === organizationId) archived += row.events;
-      },
-      onProgress() {
-        rested += 1;
-        if (rested % 50 === 0) memory.push(process.memoryUsage.rss());
-      },
-    });
-    const seconds = (performance.now() - started) / 1_000;
-    if (archived !== events) throw new Error(`${archived} events archived`);
-    return events / seconds;
-  } finally {
-    await close();
-  }
+  const archived: ArchivedDays = JSON.parse(stdout);
+  if (archived.events !== events) throw new Error(`${archived.events} events archived`);
+  return { perSecond: events / archived.seconds, memory: archived.memory };
 }
 
 const sizeOf = (folder: string): number =>

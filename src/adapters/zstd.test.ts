@@ -56,4 +56,26 @@ describe('zstd', () => {
       await assert.rejects(all(zstd.decompress(pieces(bytes))), DamagedFile);
     assert.deepEqual(await all(zstd.decompress(pieces(zstdCompressSync(text)))), text);
   });
+
+  it('DamagedFile: anything after the last frame', async () => {
+    const frame = zstdCompressSync('a line\n');
+    const skippable = Buffer.concat([Buffer.of(0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0), Buffer.from('xx')]);
+    for (const size of [1, 5, 1_000]) {
+      for (const more of [Buffer.of(0), Buffer.from('garbage'), frame.subarray(0, 2), frame.subarray(0, -1)])
+        await assert.rejects(all(zstd.decompress(pieces(Buffer.concat([frame, more]), size))), DamagedFile);
+      for (const [more, lines] of [
+        [frame, 2],
+        [skippable, 1],
+      ] as const) {
+        const bytes = await all(zstd.decompress(pieces(Buffer.concat([frame, more]), size)));
+        assert.equal(String(bytes), 'a line\n'.repeat(lines));
+      }
+    }
+    // Its last byte is that which follows the content.
+    const cut = Array.from({ length: 5_000 }, (_, at) => zstdCompressSync(`line ${at}`)).filter(
+      (each) => each.at(-1) === 0,
+    );
+    for (const each of cut)
+      await assert.rejects(all(zstd.decompress(pieces(each.subarray(0, -1)))), DamagedFile);
+  });
 });

@@ -1,6 +1,6 @@
 /** Zstandard of Node.js, in its threads. Memory stays bounded: a stream reads on when its reader has read. */
 import { Readable } from 'node:stream';
-import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { constants, createZstdCompress, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import { type Compression, DamagedFile } from '../kernel/ports/compression.ts';
 
 const chunkSize = 256 * 1024;
@@ -28,8 +28,26 @@ async function* through(content: AsyncIterable<Uint8Array>, codec: Codec): Async
   }
 }
 
+const emptyFrame = zstdCompressSync('');
+
+/** The decoder ends without an error at bytes that begin no frame. It reads the empty frame when the content ends with its last frame. */
+async function* decompress(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  async function* marked() {
+    for await (const chunk of content) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+    if (bytes > 0) yield emptyFrame;
+  }
+  // It refuses a window of more than 128 MB, which is its default.
+  const decoder = createZstdDecompress({ chunkSize });
+  yield* through(marked(), decoder);
+  if (bytes > 0 && decoder.bytesWritten !== bytes + emptyFrame.length)
+    throw new DamagedFile('it has bytes after the end of its Zstandard compression, or ends within it');
+}
+
 export const zstd: Compression = {
   compress: (content) => through(content, createZstdCompress({ chunkSize, params })),
-  // The decoder refuses a window of more than 128 MB, which is its default.
-  decompress: (content) => through(content, createZstdDecompress({ chunkSize })),
+  decompress,
 };

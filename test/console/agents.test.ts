@@ -405,16 +405,31 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await page.getByRole('list', { name: 'What ends' }).waitFor();
 });
 
-browserTest('"Copy as curl" is a command for the public API', async (t) => {
+browserTest('"Copy as…": the request of the list as curl, command, TypeScript and Python', async (t) => {
   const page = await server.open(t, '/agents?status=active', { as: admin, keep: true });
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await heading(page, 'Agents');
-  await page.getByRole('button', { name: 'Copy as curl' }).click();
-  await page.getByRole('button', { name: 'Copied' }).waitFor();
-  assert.equal(
-    await page.evaluate('navigator.clipboard.readText()'),
-    `curl '${server.url}/api/v1/agents?status=active&page=1&limit=25' \\\n  -H "Authorization: Bearer $TOKEN"`,
-  );
+  await page.getByRole('button', { name: 'Copy as…' }).click();
+  await page.getByRole('menuitem', { name: 'curl' }).waitFor();
+  await assertAccessible(page);
+  for (const [item, text] of [
+    [
+      'curl',
+      `curl '${server.url}/api/v1/agents?status=active&page=1&limit=25' \\\n  -H "Authorization: Bearer $TOKEN"`,
+    ],
+    ['Command line', `countersign agents list \\\n  --status active`],
+    ['TypeScript', 'client.api.listAgents({ query: { status: "active", page: 1, limit: 25 } })'],
+    ['Python', 'client.get("/agents", status="active", page=1, limit=25)'],
+  ] as const) {
+    await page.getByRole('menuitem', { name: item }).click();
+    await page.getByRole('menuitem', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    assert.ok(copied.includes(text), copied);
+    // For two seconds.
+    await page.getByRole('menuitem', { name: item }).waitFor();
+  }
+  await page.keyboard.press('Escape');
+  await page.getByRole('menuitem', { name: 'curl' }).waitFor({ state: 'detached' });
 });
 
 browserTest('axe on the list and its dialog', async (t) => {

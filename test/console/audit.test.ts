@@ -442,7 +442,7 @@ browserTest('the export is the file that `countersign audit verify` reads', asyn
   const page = await server.open(t, '/audit', { as: reader, keep: true });
   await untilWitnessed();
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Copy export as curl' }).waitFor();
+  await page.getByRole('button', { name: 'Copy export as…' }).waitFor();
   await page.getByRole('button', { name: 'Export', exact: true }).click();
   const download = await downloading;
   assert.match(download.suggestedFilename(), new RegExp(`^audit-${organizationId}-.*\\.jsonl$`));

@@ -1,4 +1,4 @@
-/** What holds for every page and tab: states, widths, keyboard, few requests, "Copy as curl". The files of the pages run axe. */
+/** What holds for every page and tab: states, widths, keyboard, few requests, "Copy as…". The files of the pages run axe. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -152,7 +152,7 @@ browserTest('charts and the graph load with the pages that show them', async (t)
 /** Parts of another request: the descendants of a delegation, and the keys and witnesses for a verification. */
 const withoutButton = ['listAuditKeys', 'listAuditWitnesses', 'listDelegationDescendants'];
 
-test('"Copy as curl": each list and each action of the pages has it', () => {
+test('"Copy as…": each list and each action of the pages has it', () => {
   const root = new URL('../../console/src/pages/', import.meta.url);
   const code = globSync('**/*.{ts,tsx}', { cwd: root })
     .map((file) => readFileSync(new URL(file, root), 'utf8'))
@@ -165,7 +165,10 @@ test('"Copy as curl": each list and each action of the pages has it', () => {
       /(?:useApi|call|download)\(\s*'((?:list|search|create|delete|update|put|export|revoke|rotate)\w+)'/g,
     ),
   ]);
-  const offered = found(/(?<=operation(?:=|: )(?:\{[^}]*)?)["'](\w+)["']/g);
+  const offered = new Set([
+    ...found(/(?<=operation(?:=|: )(?:\{[^}]*)?)["'](\w+)["']/g),
+    ...found(/copyable\('[^']+', '(\w+)'/g),
+  ]);
   assert.ok(used.size > 30, [...used].join(' '));
   assert.ok(offered.size > 80, [...offered].join(' '));
   assert.deepEqual([...used].filter((id) => !offered.has(id) && !withoutButton.includes(id)).sort(), []);

@@ -253,7 +253,7 @@ browserTest('the operator creates, suspends and reactivates an organization', as
     .waitFor();
   await dialog(page).getByRole('button', { name: 'Suspend organization' }).click();
   await rowOf(page, slug).getByText('suspended').waitFor();
-  await page.getByRole('button', { name: 'Copy reactivation as curl' }).waitFor();
+  await page.getByRole('button', { name: 'Copy reactivation as…' }).waitFor();
   await page.getByRole('button', { name: 'Reactivate', exact: true }).click();
   await rowOf(page, slug).getByText('active').waitFor();
   await page.getByRole('button', { name: 'Change plan' }).click();

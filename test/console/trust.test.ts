@@ -245,10 +245,10 @@ browserTest('edit, disable, enable and delete', async (t) => {
 
   await details(page).getByRole('button', { name: 'Disable' }).click();
   const disabling = dialog(page, 'Disable this trust policy?');
-  await disabling.getByRole('button', { name: 'Copy as curl' }).waitFor();
+  await disabling.getByRole('button', { name: 'Copy as…' }).waitFor();
   assert.equal((await read()).status, 'active');
   await disabling.getByRole('button', { name: 'Disable' }).click();
-  await details(page).getByRole('button', { name: 'Copy enabling as curl' }).waitFor();
+  await details(page).getByRole('button', { name: 'Copy enabling as…' }).waitFor();
   await details(page).getByRole('button', { name: 'Enable', exact: true }).waitFor();
   assert.equal((await read()).status, 'disabled');
   await details(page).getByRole('button', { name: 'Enable', exact: true }).click();

@@ -124,7 +124,7 @@ browserTest('exports the period as CSV and JSON lines', async (t) => {
   const tenant = await createTenant(server);
   await addUsage(tenant, 'webhook_deliveries', 3, 5);
   const page = await server.open(t, '/usage?days=7', { as: tenant });
-  await page.getByRole('button', { name: 'Copy export as curl' }).waitFor();
+  await page.getByRole('button', { name: 'Copy export as…' }).waitFor();
   for (const [button, pattern] of [
     ['Export CSV', /^date,agentId,metric,quantity\r\n/],
     ['Export JSONL', /^\{"date":/],

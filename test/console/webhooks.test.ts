@@ -157,6 +157,44 @@ browserTest('replay of all failed since a time, with the count before and the pr
   await assertAccessible(page);
 });
 
+browserTest(
+  'selected deliveries are sent again; Escape, a filter and success clear the selection',
+  async (t) => {
+    const receiver = await startReceiver(answering(204));
+    const owner = await tenant();
+    const { id } = await subscribe(owner, receiver.url);
+    await insertDeadLetters(id, owner.agentId, 22);
+    const page = await server.open(t, `/webhooks/${id}`, { as: owner });
+    const rows = page.getByRole('checkbox', { name: /^Select token.revoked/ });
+    const bar = (count: string) => page.getByRole('region', { name: `${count} selected` });
+    await rows.first().check();
+    await bar('1 delivery').waitFor();
+    assert.doesNotMatch(page.url(), /selected=/, 'a checkbox opens no detail');
+    await rows.nth(2).focus();
+    await page.keyboard.press('Space');
+    await bar('2 deliveries').waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await bar('2 deliveries').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('checkbox', { checked: true }).count(), 0);
+
+    const all = page.getByRole('checkbox', { name: 'Select all 20 rows of this page' });
+    await all.check();
+    await bar('20 deliveries').waitFor();
+    await page.getByRole('button', { name: 'Page 2', exact: true }).click();
+    await bar('20 deliveries').waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'Select all 2 rows of this page' }).waitFor();
+    await rows.first().check();
+    await rows.nth(1).check();
+    assert.equal(await page.getByRole('checkbox', { name: /^Select all/ }).isChecked(), true);
+    await assertFits(page, [360, 1280]);
+    await bar('2 deliveries').getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('2 deliveries sent again').waitFor();
+    await bar('2 deliveries').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'delivered: 2' }).waitFor();
+  },
+);
+
 browserTest('filters and time range are in the URL and survive a reload', async (t) => {
   const owner = await tenant();
   const { id } = await subscribe(owner, 'https://receiver.example/hook');
@@ -209,9 +247,11 @@ browserTest('rotate the secret with an overlap; edit; pause and resume', async (
   await page.getByText(/while it is paused are not delivered/).waitFor();
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await page.getByText('paused', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'More' }).click();
-  for (const name of ['Copy test as curl', 'Copy resume as curl'])
+  await page.getByRole('button', { name: 'Copy as…' }).first().click();
+  for (const name of ['Webhook: curl', 'Test: Command line', 'Resume: Python'])
     await page.getByRole('menuitem', { name }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('menuitem', { name: 'Resume', exact: true }).click();
   await page.getByText('active', { exact: true }).waitFor();
 });

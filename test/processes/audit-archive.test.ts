@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { zstdCompressSync } from 'node:zlib';
 import { formatVerifierKey } from '../../sdk/typescript/src/transparency/verifier-key.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { runCommand } from '../support/command-line.ts';
@@ -289,6 +290,29 @@ describe('countersign audit archive verify', () => {
         replace(path, readFileSync(path, 'utf8').replace(/"createdAt": "\d{4}/, '"createdAt": "2001'));
       },
       /ARCHIVE_MANIFEST_NOT_SIGNED/,
+    ],
+    [
+      'a newest file with keys that are none',
+      (root) =>
+        replace(
+          join(root, nameOf(one, last)),
+          zstdCompressSync('{"kind":"export","version":2}\n{"kind":"key"}\n'),
+        ),
+      /EXPORT_LINE_INVALID/,
+    ],
+    [
+      'a newest file that begins without end',
+      (root) =>
+        replace(
+          join(root, nameOf(one, last)),
+          zstdCompressSync('{"kind":"export","version":2}\n'.repeat(3_000_000)),
+        ),
+      /EXPORT_HEADER_INVALID/,
+    ],
+    [
+      'a newest file of empty lines',
+      (root) => replace(join(root, nameOf(one, last)), zstdCompressSync('\n'.repeat(100_000_000))),
+      /EXPORT_LINE_INVALID/,
     ],
     [
       'a manifest that is none',

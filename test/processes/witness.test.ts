@@ -155,8 +155,9 @@ describe('countersign witness', async () => {
     assert.match(second.stderr(), /another witness uses/);
   });
 
-  it('knows after a restart what it has cosigned', async () => {
+  it('knows after a restart what it has cosigned, also with the lock of a process that was killed and had its number', async () => {
     await witness.stop();
+    writeFileSync(`${files.state}.lock`, `${process.pid}\n`);
     witness = await startWitness([log.verifierKey, other.verifierKey]);
     const { status, text } = await witness.add(await log.request(0));
     assert.deepEqual([status, parseKnownSize(text)], [409, 405]);
@@ -193,6 +194,14 @@ describe('countersign witness', async () => {
 
   it('exits with a message for a state, key, name or log that it cannot use', async () => {
     const bad = join(folder, 'bad');
+    const states = [
+      '',
+      '{}',
+      '{"logs":[]}',
+      '{"logs":{}}',
+      '{"logs":{"a":{"size":-1}}}',
+      readFileSync(files.state, 'utf8').slice(0, -5),
+    ];
     writeFileSync(bad, 'no JSON');
     const run = async (args: readonly string[]) => {
       const command = startInProcess(args, { env: {}, cwd: folder });
@@ -206,6 +215,12 @@ describe('countersign witness', async () => {
     const withValue = (option: string, value: string) =>
       usual.map((word, at) => (usual[at - 1] === option ? value : word));
     assert.match(await run(withValue('--state', bad)), /not the state of a witness; restore it/);
+    for (const state of states) {
+      const cut = join(folder, 'cut.json');
+      writeFileSync(cut, state);
+      assert.match(await run(withValue('--state', cut)), /not the state of a witness; restore it/, state);
+      assert.equal(readFileSync(cut, 'utf8'), state);
+    }
     assert.match(await run(withValue('--key', bad)), /no private key of Ed25519/);
     assert.match(await run(withValue('--name', 'two words')), /--name two words: the name of a key/);
     assert.match(await run(withValue('--log', witness.command.stdout().trim())), /--log .*type 0x04/);

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { chainSentences } from '../../sdk/typescript/src/audit/findings.ts';
 import { runSync, succeed } from '../support/child-process.ts';
 import { clientOf, listen, listenForApprovals } from '../support/clients/listening.ts';
@@ -212,7 +212,80 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
       assert.equal(status, valid ? 0 : 1);
     }
   });
+
+  test('both programs find the same in files that are damaged, or made to be read differently', async () => {
+    const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
+      readFileSync(join(sdk, 'vectors.json'), 'utf8'),
+    );
+    const { lines, jwks } = auditExports.find(({ name }) => name === 'a day') as AuditExportCase;
+    writeFileSync(join(project, 'jwks.json'), JSON.stringify(jwks));
+    const args = ['audit', 'verify', 'broken.jsonl.zst', '--keys', 'jwks.json'];
+    for (const [name, content, expected] of brokenFiles(lines)) {
+      writeFileSync(join(project, 'broken.jsonl.zst'), content);
+      const ours = await runCommand(args, { env: {}, cwd: project });
+      const theirs = runSync(python, ['-m', 'countersign', ...args], { cwd: project, timeout });
+      assert.deepEqual([name, theirs.stdout], [name, ours.stdout]);
+      for (const output of [ours.output, `${theirs.stdout}${theirs.stderr}`])
+        assert.match(output, expected, name);
+      assert.deepEqual([name, theirs.status === 0], [name, ours.code === 0]);
+    }
+  });
 });
+
+/** Files of the archive, and what is found in them. */
+function brokenFiles(lines: readonly string[]): readonly (readonly [string, Uint8Array, RegExp])[] {
+  const text = `${lines.join('\n')}\n`;
+  const whole = zstdCompressSync(text, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
+  const skippable = Buffer.concat([Buffer.of(0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0), Buffer.from('xx')]);
+  const changed = (at: number) => {
+    const bytes = Buffer.from(whole);
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    return bytes;
+  };
+  const [intact, damaged, invalid] = [
+    /^The export is intact: /,
+    /broken\.jsonl\.zst is damaged or not complete: /,
+    /EXPORT_LINE_INVALID/,
+  ];
+  return [
+    ['whole', whole, intact],
+    ['without compression', Buffer.from(text), intact],
+    [
+      'two frames',
+      Buffer.concat([text.slice(0, 900), text.slice(900)].map((part) => zstdCompressSync(part))),
+      intact,
+    ],
+    ['a frame without content at the end', Buffer.concat([whole, skippable]), intact],
+    [
+      'compressed again',
+      zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 19 } }),
+      intact,
+    ],
+    ['a byte more', Buffer.concat([whole, Buffer.of(0)]), damaged],
+    ['a text after the end', Buffer.concat([whole, Buffer.from('{"kind":"end"}\n')]), damaged],
+    ['the beginning of a frame after the end', Buffer.concat([whole, whole.subarray(0, 3)]), damaged],
+    ['a part of a frame after the end', Buffer.concat([whole, whole.subarray(0, 40)]), damaged],
+    ['without its last byte', whole.subarray(0, -1), damaged],
+    ['half of it', whole.subarray(0, whole.length / 2), damaged],
+    ['a changed byte', changed(whole.length >> 1), damaged],
+    ['a changed checksum', changed(whole.length - 1), damaged],
+    ['twice', Buffer.concat([whole, whole]), /EXPORT_CONTINUES/],
+    ['nothing', Buffer.alloc(0), /EXPORT_TRUNCATED/],
+    ['a frame without content', zstdCompressSync(''), /EXPORT_TRUNCATED/],
+    ['another format', Buffer.of(0x1f, 0x8b, 8, 0), invalid],
+    ['a byte order mark', zstdCompressSync(`\ufeff${text}`), invalid],
+    ['UTF-16', zstdCompressSync(Buffer.from(text, 'utf16le')), invalid],
+    [
+      'bytes that are no text',
+      zstdCompressSync(Buffer.concat([Buffer.from(text), Buffer.of(0xff)])),
+      invalid,
+    ],
+    ['two carriage returns', zstdCompressSync(`${text}\r\r\n`), invalid],
+    ['a line of 20 MB', zstdCompressSync(`${lines[0]}\n${' '.repeat(20_000_000)}`), invalid],
+    ['a million empty lines', zstdCompressSync(`${lines[0]}${'\n'.repeat(1_000_000)}`), invalid],
+    ['a line of brackets', zstdCompressSync(`${lines[0]}\n${'['.repeat(1_000_000)}\n`), invalid],
+  ];
+}
 
 /** As Python's templates write it; a list of names is joined. */
 const placeholder = (name: string) => Object.assign(`{${name}}`, { join: () => `{${name}}` });

@@ -56,7 +56,7 @@ const report = (event: RequestEvent): void => {
 let lastAnswerAt = 0;
 export const timeOfLastAnswer = (): number => lastAnswerAt;
 
-/** The path and query of an operation below `/api/v1`, for requests and for "Copy as curl". */
+/** The path and query of an operation below `/api/v1`, without filters that are empty. */
 export function pathOf(id: OperationId, { params = {}, query = {} }: AnyInput = {}): string {
   const path = fillPath(operations[id].path, (name) => String(params[name] ?? ''));
   // A filter that was emptied is none.

@@ -2,7 +2,7 @@ import type { OperationId } from '../api/generated.ts';
 import { useAction } from '../api/queries.ts';
 import type { Input } from '../api/request.ts';
 import { ConfirmModal, type ConfirmModalProps } from './ConfirmModal.tsx';
-import { CopyAsCurl } from './CopyAsCurl.tsx';
+import { CopyAs } from './CopyAs.tsx';
 
 interface ConfirmDialogProps<Id extends OperationId> extends ConfirmModalProps {
   /** The request of the button. */
@@ -25,7 +25,7 @@ export function ConfirmDialog<Id extends OperationId>({
       {...rest}
       action={action}
       send={() => action.mutateAsync(input)}
-      aside={<CopyAsCurl operation={operation} input={input} />}
+      aside={<CopyAs operation={operation} input={input} />}
     />
   );
 }

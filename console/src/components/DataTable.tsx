@@ -1,8 +1,9 @@
-import { Text } from '@mantine/core';
+import { Checkbox, Text } from '@mantine/core';
 import { type ColumnDef, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table';
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo } from 'react';
 import classes from './DataTable.module.css';
 import { RelativeTime } from './RelativeTime.tsx';
+import type { RowSelection } from './row-selection.ts';
 import { StatusBadge } from './StatusBadge.tsx';
 
 export interface Column<Row> {
@@ -41,7 +42,12 @@ export interface DataTableProps<Row> {
   /** Makes rows selectable: click, or Enter on the focused row. */
   readonly onSelect?: ((row: Row) => void) | undefined;
   readonly selectedId?: string | undefined;
+  /** A column with checkboxes. `nameOf` names the row for screen readers. */
+  readonly selection?: (RowSelection<Row> & { readonly nameOf: (row: Row) => string }) | undefined;
 }
+
+/** Parts of a row that do not open it. */
+const ownMeaning = `a, button, input, label, .${classes.check}`;
 
 /** A table, or a text without rows. */
 export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { readonly empty: ReactNode }) {
@@ -54,7 +60,8 @@ export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { re
 }
 
 /** A table. Below 700 px each row becomes a small list of its cells. */
-export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selectedId }: DataTableProps<Row>) {
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, rows, columns, rowId, onSelect, selectedId, selection } = props;
   const definitions = useMemo<ColumnDef<Row>[]>(
     () => columns.map(({ header, cell }) => ({ id: header, header, cell: ({ row }) => cell(row.original) })),
     [columns],
@@ -69,11 +76,14 @@ export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selected
     const column = columns.find(({ header }) => header === id);
     return { '--width': column?.width, '--align': column?.align } as CSSProperties;
   };
+  const toggle = (row: Row) => {
+    if (selection?.selectable.includes(row)) selection.toggle(row);
+  };
   const selectByKey = (event: KeyboardEvent, row: Row) => {
-    if (event.target === event.currentTarget && (event.key === 'Enter' || event.key === ' ')) {
-      event.preventDefault();
-      onSelect?.(row);
-    }
+    if (event.target !== event.currentTarget || (event.key !== 'Enter' && event.key !== ' ')) return;
+    event.preventDefault();
+    if (selection && event.key === ' ') toggle(row);
+    else onSelect?.(row);
   };
   return (
     <div className={classes.box}>
@@ -81,6 +91,22 @@ export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selected
         <thead>
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
+              {selection && (
+                <th scope="col" className={classes.check}>
+                  <Checkbox
+                    size="xs"
+                    aria-label={`Select all ${rows.length} rows of this page`}
+                    checked={
+                      selection.rows.length > 0 && selection.rows.length === selection.selectable.length
+                    }
+                    indeterminate={
+                      selection.rows.length > 0 && selection.rows.length < selection.selectable.length
+                    }
+                    disabled={selection.selectable.length === 0}
+                    onChange={selection.toggleAll}
+                  />
+                </th>
+              )}
               {group.headers.map((header) => (
                 <th key={header.id} scope="col" style={styleOf(header.id)}>
                   {flexRender(header.column.columnDef.header, header.getContext())}
@@ -94,17 +120,29 @@ export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selected
             <tr
               key={row.id}
               data-selected={row.id === selectedId || undefined}
+              data-checked={selection?.has(row.original) || undefined}
               data-selectable={onSelect !== undefined || undefined}
               {...(onSelect && {
                 tabIndex: 0,
                 'aria-selected': row.id === selectedId,
                 onClick: (event) => {
                   // Links and buttons inside the row keep their own meaning.
-                  if (!(event.target as Element).closest('a, button, input, label')) onSelect(row.original);
+                  if (!(event.target as Element).closest(ownMeaning)) onSelect(row.original);
                 },
                 onKeyDown: (event) => selectByKey(event, row.original),
               })}
             >
+              {selection && (
+                <td className={classes.check}>
+                  <Checkbox
+                    size="xs"
+                    aria-label={`Select ${selection.nameOf(row.original)}`}
+                    checked={selection.has(row.original)}
+                    disabled={!selection.selectable.includes(row.original)}
+                    onChange={() => toggle(row.original)}
+                  />
+                </td>
+              )}
               {row.getVisibleCells().map((cell) => (
                 <td
                   key={cell.id}

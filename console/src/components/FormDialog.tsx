@@ -6,7 +6,7 @@ import type { OperationId } from '../api/generated.ts';
 import { useAction } from '../api/queries.ts';
 import type { Input, Output } from '../api/request.ts';
 import { ConfirmButton } from './ConfirmButton.tsx';
-import { CopyAsCurl } from './CopyAsCurl.tsx';
+import { CopyAs } from './CopyAs.tsx';
 import { ErrorAlert } from './ErrorAlert.tsx';
 import { showDone } from './notices.tsx';
 
@@ -98,7 +98,7 @@ export function FormDialog<Values extends Record<string, unknown>, Id extends Op
           {action.error && <ErrorAlert error={action.error} title="That did not work" />}
           <Group justify="flex-end">
             <Box mr="auto">
-              <CopyAsCurl operation={operation} input={inputOf(form.values)} />
+              <CopyAs operation={operation} input={inputOf(form.values)} />
             </Box>
             <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
               Cancel

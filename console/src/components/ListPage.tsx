@@ -9,6 +9,8 @@ import { Icon } from './Icon.tsx';
 import classes from './ListPage.module.css';
 import { LoadingState } from './LoadingState.tsx';
 import { PageTitle } from './PageTitle.tsx';
+import { type RowSelection, useRowSelection } from './row-selection.ts';
+import { SelectionBar } from './SelectionBar.tsx';
 
 /** A page of the server. Lists that come whole have only `data`. */
 interface ListData<Row> {
@@ -48,7 +50,7 @@ interface ListPageProps<Row> {
   readonly empty: EmptyStateProps;
   /** Beside "Try again", for a failure that has another way out. */
   readonly errorHelp?: (error: Error) => ReactNode;
-  /** Buttons beside the title: create, `<CopyAsCurl …>`. */
+  /** Buttons beside the title: create, `<CopyAs …>`. */
   readonly actions?: ReactNode;
   /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
   readonly detail?: {
@@ -57,6 +59,17 @@ interface ListPageProps<Row> {
   };
   /** Instead of the detail pane: goes to the page of the row. */
   readonly onOpen?: (row: Row) => void;
+  /** A column with checkboxes, and a bar with the actions of the selected rows. */
+  readonly selection?:
+    | {
+        /** Names the row for screen readers. */
+        readonly nameOf: (row: Row) => string;
+        /** Buttons. Call `clear` after success. */
+        readonly actions: (selected: readonly Row[], clear: () => void) => ReactNode;
+        /** False: the checkbox of the row is disabled. */
+        readonly isSelectable?: (row: Row) => boolean;
+      }
+    | undefined;
   /** Between filters and table. */
   readonly children?: ReactNode;
   /** False inside another page: no heading, and the actions above the filters. */
@@ -81,6 +94,14 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   const selected = typeof search.selected === 'string' ? search.selected : undefined;
   const rows = query.data?.data ?? [];
   const row = rows.find((one) => props.rowId(one) === selected);
+  const { selected: _, ...place } = search;
+  const checked = useRowSelection({
+    rows: props.selection ? rows : [],
+    rowId: props.rowId,
+    place: JSON.stringify([place, query.data?.page]),
+    isSelectable: props.selection?.isSelectable,
+  });
+  const selectionLabel = `${counted(checked.rows.length, noun)} selected`;
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
@@ -99,7 +120,12 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
       {children}
       <div className={classes.columns}>
         <div className={classes.list}>
-          <ListContent {...props} selected={selected} />
+          <ListContent {...props} selected={selected} checked={checked} />
+          {props.selection && checked.rows.length > 0 && (
+            <SelectionBar label={selectionLabel} onClear={checked.clear}>
+              {props.selection.actions(checked.rows, checked.clear)}
+            </SelectionBar>
+          )}
         </div>
         {detail && selected !== undefined && (
           <DetailPane
@@ -112,13 +138,22 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
         )}
       </div>
       <span className="visually-hidden" role="status">
-        {query.data && !query.isFetching ? counted(query.data.total ?? rows.length, noun) : ''}
+        {checked.rows.length > 0
+          ? selectionLabel
+          : query.data && !query.isFetching
+            ? counted(query.data.total ?? rows.length, noun)
+            : ''}
       </span>
     </>
   );
 }
 
-function ListContent<Row>(props: ListPageProps<Row> & { readonly selected: string | undefined }) {
+interface ListContentProps<Row> extends ListPageProps<Row> {
+  readonly selected: string | undefined;
+  readonly checked: RowSelection<Row>;
+}
+
+function ListContent<Row>(props: ListContentProps<Row>) {
   const {
     query,
     noun,
@@ -158,6 +193,7 @@ function ListContent<Row>(props: ListPageProps<Row> & { readonly selected: strin
             rowId={rowId}
             onSelect={select}
             selectedId={selected}
+            selection={props.selection && { ...props.checked, nameOf: props.selection.nameOf }}
           />
         </div>
       ) : total > 0 ? (

@@ -62,6 +62,33 @@ def test_the_keys_of_an_export_are_limited() -> None:
     assert (refusal.value.code, read) == ("EXPORT_LINE_INVALID", 10_001)
 
 
+def test_neither_large_keys_nor_empty_lines_are_read_without_end() -> None:
+    case = export("one organization")
+    header, key = case["lines"][:2]
+    # Eight megabytes each, of 64 together.
+    large = json.dumps({**json.loads(key), "signed": "A" * 2**23})
+    for line, expected in ((large, 8), ("", 1_001)):
+        read = 0
+
+        def lines(line: str = line) -> Any:
+            nonlocal read
+            yield header
+            for read in range(1, 20_000):  # noqa: B007
+                yield line
+
+        with pytest.raises(AuditExportError) as refusal:
+            verify_audit_export(lines(), jwks=case["jwks"])
+        assert (refusal.value.code, read) == ("EXPORT_LINE_INVALID", expected)
+
+
+def test_one_carriage_return_may_be_before_the_end_of_a_line() -> None:
+    case = export("one organization")
+    verify_audit_export([f"{line}\r\n" for line in case["lines"]], jwks=case["jwks"])
+    assert code_of(case, [*case["lines"], "\r\n"]) is None
+    assert code_of(case, [*case["lines"], "\r\r\n"]) == "EXPORT_LINE_INVALID"
+    assert code_of(case, ["\ufeff" + case["lines"][0], *case["lines"][1:]]) == "EXPORT_LINE_INVALID"
+
+
 def code_of(case: Any, lines: Any) -> str | None:
     try:
         verify_audit_export(lines, jwks=case["jwks"])

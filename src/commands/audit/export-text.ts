@@ -1,8 +1,9 @@
 /** The text of an export in a file, in chunks. A file of the archive is compressed with Zstandard. Memory stays bounded. */
 import { readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { StringDecoder } from 'node:string_decoder';
-import { createZstdDecompress } from 'node:zlib';
+import { createDecoder } from '../../../sdk/typescript/src/audit/read-lines.ts';
+import { zstd } from '../../adapters/zstd.ts';
+import { DamagedFile } from '../../kernel/ports/compression.ts';
 import { CommandError } from '../command-error.ts';
 
 /** Dozens of lines of an export. The processor's cache holds them. */
@@ -32,32 +33,29 @@ async function openFile(file: string): Promise<FileHandle> {
 /** Nothing else runs beside the verification, so it reads without a thread and with one buffer. */
 async function* textIn(handle: FileHandle): AsyncGenerator<string, void> {
   const buffer = Buffer.allocUnsafe(bytesPerRead);
-  const decoder = new StringDecoder('utf8');
+  const decode = createDecoder();
   try {
     for (;;) {
       const bytes = readSync(handle.fd, buffer);
       if (bytes === 0) break;
-      yield decoder.write(buffer.subarray(0, bytes));
+      yield decode(buffer.subarray(0, bytes));
     }
-    yield decoder.end();
+    yield decode();
   } finally {
     await handle.close();
   }
 }
 
-/** The decoder refuses a window of more than 128 MB, which is its default. */
 async function* decompressed(handle: FileHandle, file: string): AsyncGenerator<string, void> {
   const compressed = handle.createReadStream({ highWaterMark: bytesPerRead });
-  const stream = compressed.pipe(createZstdDecompress({ chunkSize: bytesPerRead }));
-  compressed.on('error', (error) => stream.destroy(error));
-  const decoder = new StringDecoder('utf8');
+  const decode = createDecoder();
   try {
-    for await (const chunk of stream) yield decoder.write(chunk);
-    yield decoder.end();
+    for await (const chunk of zstd.decompress(compressed)) yield decode(chunk);
+    yield decode();
   } catch (error) {
-    throw new CommandError(
-      `${file} is damaged or not complete: its Zstandard compression ends with ${(error as Error).message}`,
-    );
+    throw error instanceof DamagedFile
+      ? new CommandError(`${file} is damaged or not complete: ${error.message}`)
+      : new CommandError(`cannot read the export: ${(error as Error).message}`);
   } finally {
     compressed.destroy();
     await handle.close().catch(() => {});

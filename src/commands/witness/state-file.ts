@@ -2,16 +2,7 @@
  * What the witness has cosigned: for each log the newest checkpoint, or the two that show a fork. A state that goes back would let a log
  * show two trees, so each change is on the disk before the cosignature leaves, and one process at a time uses the file.
  */
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CommandError } from '../command-error.ts';
 
@@ -42,12 +33,20 @@ export function openStateFile(file: string): StateFile {
         replace(file, `${JSON.stringify({ logs: Object.fromEntries(next) }, null, 2)}\n`);
         logs.set(origin, known);
       },
-      close: () => rmSync(lock, { force: true }),
+      close: () => releaseLock(lock),
     };
   } catch (error) {
-    rmSync(lock, { force: true });
+    releaseLock(lock);
     throw error;
   }
+}
+
+/** Of this process. */
+const ownLocks = new Set<string>();
+
+function releaseLock(lock: string): void {
+  rmSync(lock, { force: true });
+  ownLocks.delete(lock);
 }
 
 /** The file of a process that was killed stays, and names no process that runs. */
@@ -64,6 +63,7 @@ function takeLock(lock: string, file: string): void {
 function createLock(lock: string, file: string): boolean {
   try {
     writeFileSync(lock, `${process.pid}\n`, { flag: 'wx', mode: 0o600 });
+    ownLocks.add(lock);
     return true;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -76,6 +76,8 @@ function isRunning(lock: string): boolean {
   try {
     const pid = Number(readFileSync(lock, 'utf8'));
     if (!Number.isInteger(pid) || pid <= 0) return false;
+    // In a container, each process has the number of the one before it.
+    if (pid === process.pid) return ownLocks.has(lock);
     process.kill(pid, 0);
     return true;
   } catch (error) {
@@ -95,9 +97,10 @@ function read(file: string): Record<string, KnownLog> {
   }
   try {
     const { logs } = JSON.parse(text);
-    if (Object.values(logs).every(isKnownLog)) return logs;
+    const known = Object.values(logs);
+    if (known.length > 0 && known.every(isKnownLog)) return logs;
   } catch {
-    // Not JSON, or without logs.
+    // Not JSON, or without logs: the file is first written with one.
   }
   // With an empty state, the witness would cosign another tree.
   throw new CommandError(`${file} is not the state of a witness; restore it from a backup`);
@@ -129,7 +132,8 @@ function replace(file: string, text: string): void {
 function writeSynced(file: string, text: string): void {
   const descriptor = openSync(file, 'w', 0o600);
   try {
-    writeSync(descriptor, text);
+    // All of it, or an error: `writeSync` may write a part when the disk is almost full.
+    writeFileSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -188,8 +188,14 @@ function createResponder(entry: RouteEntry) {
       return sendStaticContent(body, request, reply);
     }
     if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);
+    if (!isStream(body)) return reply.send(body);
+    // Fastify reads what it does not send, and logs an error when that ends with the response.
+    if (request.method === 'HEAD') {
+      void body[Symbol.asyncIterator]().return?.();
+      return reply.send(Readable.from([]));
+    }
     // No read-ahead: it would hold memory besides the chunk that is being sent.
-    return reply.send(isStream(body) ? Readable.from(body, { objectMode: false, highWaterMark: 0 }) : body);
+    return reply.send(Readable.from(body, { objectMode: false, highWaterMark: 0 }));
   };
 }
 

@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { offlineVerificationNote } from '../../components/offline-verification.ts';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -31,7 +31,7 @@ export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) 
   const close = () => setOpen(undefined);
   return (
     <>
-      <CopyAsCurl operation="getResource" input={{ params: { resourceId } }} />
+      <CopyAs operation="getResource" input={{ params: { resourceId } }} />
       {mayChange && (
         <>
           <IconButton variant="default" icon="trash" onClick={() => setOpen('delete')}>

@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import type { Session } from '../../api/session.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
@@ -99,7 +99,7 @@ export function ApisPage(): ReactNode {
         }}
         actions={
           <>
-            <CopyAsCurl operation="listResources" input={input} />
+            <CopyAs operation="listResources" input={input} />
             {register}
           </>
         }

@@ -6,7 +6,7 @@ import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
@@ -56,7 +56,7 @@ export function Holders({ resource }: { readonly resource: Resource }) {
       <ListPage
         title="Holders"
         withTitle={false}
-        actions={<CopyAsCurl operation="listResourceGrants" input={input} />}
+        actions={<CopyAs operation="listResourceGrants" input={input} />}
         noun="holders"
         query={query}
         columns={columns}

@@ -2,7 +2,7 @@ import { Alert, Button, Group, List, Text } from '@mantine/core';
 import type { Resource } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
@@ -57,7 +57,7 @@ export function HostProof({ resource }: { readonly resource: Resource }) {
             Approve without proof
           </Button>
         )}
-        <CopyAsCurl operation="verifyResource" input={{ ...input, body: {} }} />
+        <CopyAs operation="verifyResource" input={{ ...input, body: {} }} />
       </Group>
     </Alert>
   );

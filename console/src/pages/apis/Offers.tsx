@@ -5,7 +5,7 @@ import type { ReceivedShare } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { showDone } from '../../components/notices.tsx';
 import { ScopeList } from '../../components/ScopeList.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -25,7 +25,7 @@ export function Offers() {
         <Title order={2} size="h4" id="offers">
           Offered by other organizations
         </Title>
-        <CopyAsCurl operation="listReceivedShares" input={input} />
+        <CopyAs operation="listReceivedShares" input={input} />
       </Group>
       <Text size="sm" c="dimmed" maw="48rem" mb="sm">
         An offer gives nothing until an admin of your organization accepts it. Names and identifiers are the
@@ -79,7 +79,7 @@ function Offer({ offer, mayDecide }: OfferProps) {
       </Stack>
       {mayDecide ? (
         <Group gap="xs">
-          <CopyAsCurl operation="acceptShare" input={{ params }} />
+          <CopyAs operation="acceptShare" input={{ params }} />
           <Button size="compact-sm" onClick={() => accept.mutate({ params })} loading={accept.isPending}>
             Accept
           </Button>

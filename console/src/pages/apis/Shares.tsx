@@ -4,7 +4,7 @@ import type { ListedResourceShare, Resource } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -89,7 +89,7 @@ export function Shares({ resource }: { readonly resource: Resource }) {
           the shared scopes to its own agents. You see how many agents hold a grant, not which.
         </Text>
         <Group gap="xs" ml="auto">
-          <CopyAsCurl operation="listResourceShares" input={input} />
+          <CopyAs operation="listResourceShares" input={input} />
           {shareButton}
         </Group>
       </Group>

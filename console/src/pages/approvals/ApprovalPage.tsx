@@ -7,7 +7,7 @@ import { PageLink, usePathParam } from '../../app/navigation.tsx';
 import { isAdmin } from '../../app/page.ts';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -79,7 +79,7 @@ function ReadOnly({ approvalId }: { readonly approvalId: string }) {
         back={{ ...back, search: { tab: 'organization' } }}
         actions={
           <Group gap="xs">
-            <CopyAsCurl operation="getApproval" input={input} />
+            <CopyAs operation="getApproval" input={input} />
             {mayCancel && (
               <IconButton variant="default" icon="close" onClick={() => setCanceling(true)}>
                 Cancel request

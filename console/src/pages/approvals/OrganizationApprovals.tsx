@@ -5,7 +5,7 @@ import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { isAdmin } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { type Column, timeColumn } from '../../components/DataTable.tsx';
 import { useFrozen } from '../../components/frozen.ts';
 import { ListPage } from '../../components/ListPage.tsx';
@@ -74,7 +74,7 @@ export function OrganizationApprovals() {
     <>
       <ListPage
         withTitle={false}
-        actions={<CopyAsCurl operation="listApprovals" input={input} />}
+        actions={<CopyAs operation="listApprovals" input={input} />}
         title="Approvals of the organization"
         noun="approvals"
         query={approvals}

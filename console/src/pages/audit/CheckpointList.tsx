@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import type { AuditCheckpoint } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { downloadText } from '../../components/download.ts';
@@ -84,7 +84,7 @@ export function CheckpointList({ isOperator }: { readonly isOperator: boolean })
           Keep one in another place from time to time: it proves later that the end of the log was not
           removed.
         </Text>
-        <CopyAsCurl operation="listAuditCheckpoints" input={input} variant="subtle" />
+        <CopyAs operation="listAuditCheckpoints" input={input} />
       </Group>
     </ListPage>
   );

@@ -4,7 +4,7 @@ import { useApi } from '../../api/queries.ts';
 import type { PageSearch } from '../../app/page.ts';
 import { personNameOf } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
@@ -69,7 +69,7 @@ export function EventDetail({ eventId, event: listed, onSearch }: EventDetailPro
         >
           Events of this agent
         </Button>
-        <CopyAsCurl operation="getAuditEvent" input={{ params: { eventId } }} />
+        <CopyAs operation="getAuditEvent" input={{ params: { eventId } }} />
       </Group>
       <JsonView value={event} label="The event as JSON" />
     </Stack>

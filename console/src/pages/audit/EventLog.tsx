@@ -10,7 +10,7 @@ import type { PageSearch } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { ActorName } from '../../components/ActorName.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
@@ -140,7 +140,7 @@ export function EventLog({ isOperator }: { readonly isOperator: boolean }) {
             </Button>
           )}
         </Group>
-        <CopyAsCurl operation="listAuditEvents" input={input} variant="subtle" />
+        <CopyAs operation="listAuditEvents" input={input} />
       </Group>
     </ListPage>
   );

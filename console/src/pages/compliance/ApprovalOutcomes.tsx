@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import type { Output } from '../../api/request.ts';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { type Column, TableOrText } from '../../components/DataTable.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { Section } from '../../components/Section.tsx';
@@ -36,7 +36,7 @@ export function ApprovalOutcomes() {
     <Section
       title="Approvals by agent"
       description="Requests of agents that people decided, by their outcome."
-      actions={<CopyAsCurl operation="getApprovalAnalytics" input={{}} />}
+      actions={<CopyAs operation="getApprovalAnalytics" input={{}} />}
     >
       <QueryState query={approvals} label="Loading the approvals" rows={2}>
         {({ data, days, total }) => (

@@ -1,14 +1,13 @@
 import { Stack } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { ApprovalOutcomes } from './ApprovalOutcomes.tsx';
 import { ControlDetail, ControlStatus } from './ControlDetail.tsx';
-import { ExportMenu } from './ExportMenu.tsx';
+import { CopyEvidence, ExportMenu } from './ExportMenu.tsx';
 import type { Control } from './evidence.ts';
 import { compliancePage, controlStatuses } from './page.ts';
 import { Report } from './Report.tsx';
@@ -32,7 +31,7 @@ export function CompliancePage() {
         description="The report of your organization, and the SOC 2 controls of this instance. The server checks each control itself, at most once a minute."
         actions={
           <>
-            <CopyAsCurl operation="getControls" input={{}} />
+            <CopyEvidence />
             <ExportMenu />
           </>
         }

@@ -1,6 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import { PageLink } from '../../app/navigation.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { controlRemedies } from '../../components/control-remedies.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
@@ -50,7 +50,7 @@ export function ControlDetail({
         </Text>
       )}
       <div>
-        <CopyAsCurl operation="getControls" input={{}} />
+        <CopyAs operation="getControls" input={{}} />
       </div>
     </Stack>
   );

@@ -1,6 +1,6 @@
 import { Button, Menu } from '@mantine/core';
 import type { OperationId } from '../../api/generated.ts';
-import { CopyAsCurlItem } from '../../components/CopyAsCurl.tsx';
+import { CopyAsMenu, copyable } from '../../components/CopyAs.tsx';
 import { useDownload } from '../../components/download.ts';
 import { Icon } from '../../components/Icon.tsx';
 import { showError } from '../../components/notices.tsx';
@@ -10,6 +10,11 @@ const files: readonly { readonly label: string; readonly name: string; readonly 
   { label: 'Controls (JSON)', name: 'controls', operation: 'getControls' },
   { label: 'Cards of all active agents (JSON)', name: 'agent-cards', operation: 'exportAgentCards' },
 ];
+
+/** The requests of the page. */
+export const CopyEvidence = () => (
+  <CopyAsMenu requests={files.map(({ label, operation }) => copyable(label, operation, {}))} />
+);
 
 /** Evidence as files, as the API answers it. */
 export function ExportMenu() {
@@ -32,10 +37,6 @@ export function ExportMenu() {
           <Menu.Item key={file.name} onClick={() => void save(file)}>
             {file.label}
           </Menu.Item>
-        ))}
-        <Menu.Divider />
-        {files.map(({ name, label, operation }) => (
-          <CopyAsCurlItem key={name} operation={operation} input={{}} label={`Copy as curl: ${label}`} />
         ))}
       </Menu.Dropdown>
     </Menu>

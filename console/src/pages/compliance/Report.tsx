@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
@@ -15,7 +15,7 @@ export function Report() {
     <Section
       title="Report of your organization"
       label="Report"
-      actions={<CopyAsCurl operation="getComplianceReport" input={{}} />}
+      actions={<CopyAs operation="getComplianceReport" input={{}} />}
     >
       <QueryState query={report} label="Loading the report" rows={3}>
         {({ agentCount, verifiedAgentCount, agntcyConformance, auditChainIntegrity, generatedAt }) => (

@@ -4,7 +4,7 @@ import type { DelegationWithLinks } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
@@ -78,7 +78,7 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
             Revoke
           </IconButton>
         )}
-        <CopyAsCurl operation="getDelegation" input={{ params: { chainId } }} />
+        <CopyAs operation="getDelegation" input={{ params: { chainId } }} />
       </Group>
       <section aria-label="Chain">
         <Text component="h3" fw={600} mb="xs">

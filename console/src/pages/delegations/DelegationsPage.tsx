@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { statusColumn } from '../../components/DataTable.tsx';
 import { DetailPane } from '../../components/DetailPane.tsx';
@@ -134,7 +134,7 @@ export function DelegationsPage() {
         description="Who lends which scopes to whom, until when. Revoking a delegation also ends all that was passed on from it."
         actions={
           <>
-            <CopyAsCurl operation="listDelegations" input={{ query: { ...query, page, limit: 20 } }} />
+            <CopyAs operation="listDelegations" input={{ query: { ...query, page, limit: 20 } }} />
             {mayDelegate && (
               <IconButton icon="plus" onClick={() => setSearch({ delegate: true })}>
                 Delegate

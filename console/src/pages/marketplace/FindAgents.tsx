@@ -4,7 +4,7 @@ import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import type { PageSearch } from '../../app/page.ts';
 import { agentTypes } from '../../components/agent-types.ts';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
@@ -76,7 +76,7 @@ export function FindAgents({ search, onSearch, tabs }: ViewProps) {
       actions={
         <>
           {tabs}
-          <CopyAsCurl operation="searchMarketplace" input={{ query }} />
+          <CopyAs operation="searchMarketplace" input={{ query }} />
         </>
       }
       empty={{

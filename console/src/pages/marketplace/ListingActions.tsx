@@ -4,7 +4,7 @@ import type { Listing } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
@@ -50,9 +50,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
       <Button variant="default" onClick={() => setDialog('delete')}>
         Delete
       </Button>
-      {!isOnShow && (
-        <CopyAsCurl operation="updateListing" input={{ params, body: { status: 'published' } }} />
-      )}
+      {!isOnShow && <CopyAs operation="updateListing" input={{ params, body: { status: 'published' } }} />}
       <PublishDialog opened={dialog === 'publish'} onClose={close} listing={listing} />
       <ListingDialog opened={dialog === 'edit'} onClose={close} listing={listing} onSaved={close} />
       <ConfirmDialog

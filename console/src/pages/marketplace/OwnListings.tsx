@@ -3,7 +3,7 @@ import type { Listing } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../components/DataTable.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -61,7 +61,7 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
         actions={
           <>
             {tabs}
-            <CopyAsCurl operation="listListings" input={{ query }} />
+            <CopyAs operation="listListings" input={{ query }} />
             {create}
           </>
         }

@@ -6,7 +6,7 @@ import type { Organization } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -55,7 +55,7 @@ export function OrganizationPage(): ReactNode {
         actions={
           data && (
             <Group gap="xs">
-              <CopyAsCurl operation="getOrganization" input={input} />
+              <CopyAs operation="getOrganization" input={input} />
               <IconButton variant="default" icon="edit" onClick={() => setSearch({ rename: true })}>
                 Rename
               </IconButton>

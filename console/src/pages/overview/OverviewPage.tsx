@@ -2,7 +2,7 @@ import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { Overview } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { useCan, useSession } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
@@ -31,7 +31,7 @@ export function OverviewPage() {
         actions={
           <Group gap="xs">
             {overview?.audit && <AuditBadge audit={overview.audit} />}
-            <CopyAsCurl operation="getOverview" input={{}} />
+            <CopyAs operation="getOverview" input={{}} />
           </Group>
         }
       />

@@ -2,7 +2,7 @@ import { Anchor, Stack, Switch, Text, Title } from '@mantine/core';
 import type { Instance } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../app/navigation.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { type Column, DataTable, timeColumn } from '../../components/DataTable.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
@@ -23,7 +23,7 @@ export function SettingsPage() {
       <PageTitle
         title="Settings"
         description="The state of this instance. Settings are environment variables of the server and cannot be changed here."
-        actions={<CopyAsCurl operation="getInstance" input={{}} />}
+        actions={<CopyAs operation="getInstance" input={{}} />}
       />
       <QueryState query={query} label="Loading settings" rows={10}>
         {(instance) => (

@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
@@ -63,7 +63,7 @@ export function SignalsPage(): ReactNode {
         title: 'No signal streams yet',
         text: "An API with revocation: 'signals' in its verifier opens a stream when it starts. The guide is docs/guides/revocation-signals.md.",
       }}
-      actions={<CopyAsCurl operation="getSignalStream" input={{}} />}
+      actions={<CopyAs operation="getSignalStream" input={{}} />}
       detail={{
         title: () => 'Signal stream',
         render: (_, row) => (row ? <StreamDetail stream={row} /> : 'This stream does not exist.'),
@@ -106,7 +106,7 @@ function StreamDetail({ stream }: { readonly stream: SignalStream }) {
       <Text size="sm" c="dimmed">
         A paused stream goes on collecting. A disabled one drops its signals.
       </Text>
-      <CopyAsCurl operation="getSignalStreamStatus" input={input} />
+      <CopyAs operation="getSignalStreamStatus" input={input} />
     </Stack>
   );
 }

@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import { ExternalLink } from '../../components/ExternalLink.tsx';
@@ -103,7 +103,7 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
             </IconButton>
           </>
         )}
-        <CopyAsCurl operation="getPartner" input={{ params: { id } }} />
+        <CopyAs operation="getPartner" input={{ params: { id } }} />
       </Group>
       <PartnerDialog
         key={`${id} ${edited.updatedAt}`}

@@ -6,7 +6,7 @@ import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { ConditionList } from '../../components/ConditionList.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { useFrozen } from '../../components/frozen.ts';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -107,15 +107,13 @@ function Actions({ policy, onGone }: ActionsProps) {
           >
             {isActive ? 'Disable' : 'Enable'}
           </Button>
-          {!isActive && (
-            <CopyAsCurl operation="updateTrustPolicy" input={enabling} label="Copy enabling as curl" />
-          )}
+          {!isActive && <CopyAs operation="updateTrustPolicy" input={enabling} label="enabling" />}
           <IconButton variant="default" icon="trash" onClick={() => setDialog('delete')}>
             Delete
           </IconButton>
         </>
       )}
-      <CopyAsCurl operation="getTrustPolicy" input={{ params: { policyId } }} />
+      <CopyAs operation="getTrustPolicy" input={{ params: { policyId } }} />
       <PolicyDialog
         key={`${policyId} ${edited.updatedAt}`}
         policy={edited}

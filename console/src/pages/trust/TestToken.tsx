@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { TrustTest } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
 import { CheckTable } from '../../components/CheckTable.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
@@ -40,7 +40,7 @@ export function TestToken({ policyId }: { readonly policyId: string }) {
             <Button type="submit" loading={test.isPending} disabled={token.trim() === ''}>
               Test token
             </Button>
-            <CopyAsCurl
+            <CopyAs
               operation="testTrustPolicy"
               input={{ params: { policyId }, body: { token: token.trim() } }}
             />

@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { Partners } from './Partners.tsx';
@@ -27,9 +27,9 @@ export function TrustPage() {
         actions={
           <>
             {tab === 'policies' ? (
-              <CopyAsCurl operation="listTrustPolicies" input={policiesInput(search)} />
+              <CopyAs operation="listTrustPolicies" input={policiesInput(search)} />
             ) : (
-              <CopyAsCurl operation="listPartners" input={{}} />
+              <CopyAs operation="listPartners" input={{}} />
             )}
             {mayCreate && (
               <IconButton icon="plus" onClick={() => setSearch({ create: true })}>

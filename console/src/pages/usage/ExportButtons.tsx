@@ -1,4 +1,4 @@
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { useDownload } from '../../components/download.ts';
 import { IconButton } from '../../components/IconButton.tsx';
 import { showError } from '../../components/notices.tsx';
@@ -26,11 +26,7 @@ export function ExportButtons({ period }: { readonly period: Period }) {
   return (
     <>
       {buttons}
-      <CopyAsCurl
-        operation="exportUsage"
-        input={{ query: { ...period, format: formats[0] } }}
-        label="Copy export as curl"
-      />
+      <CopyAs operation="exportUsage" input={{ query: { ...period, format: formats[0] } }} label="export" />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { SimpleGrid, Stack } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { ExportButtons } from './ExportButtons.tsx';
 import { Limits } from './Limits.tsx';
@@ -16,9 +16,9 @@ export function UsagePage() {
   const period = periodOf(search, Date.now());
   const curl =
     search.group === 'day' ? (
-      <CopyAsCurl operation="getUsage" input={{ query: period }} />
+      <CopyAs operation="getUsage" input={{ query: period }} />
     ) : (
-      <CopyAsCurl
+      <CopyAs
         operation="listUsageByAgent"
         input={{ query: { ...period, page: search.page, limit: pageSize } }}
       />

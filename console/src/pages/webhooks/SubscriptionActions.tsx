@@ -6,7 +6,7 @@ import { useAction, useApi } from '../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
-import { CopyAsCurl, CopyAsCurlItem } from '../../components/CopyAsCurl.tsx';
+import { CopyAs, CopyAsMenu, copyable } from '../../components/CopyAs.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { showDone, showError } from '../../components/notices.tsx';
@@ -30,8 +30,7 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
   const mayWrite = useCan()('webhooks:write');
   const test = useAction('testWebhook', { refreshes: ['/webhooks'] });
   const update = useAction('updateWebhook', { refreshes: ['/webhooks'] });
-  const curl = <CopyAsCurl operation="getWebhook" input={{ params: { id } }} />;
-  if (!mayWrite) return curl;
+  if (!mayWrite) return <CopyAs operation="getWebhook" input={{ params: { id } }} />;
   const close = () => setOpen(undefined);
   const sendTest = () =>
     test.mutateAsync({ params: { id } }).then((delivery) => {
@@ -44,7 +43,15 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
       .then(() => showDone('Webhook resumed'), showError);
   return (
     <>
-      {curl}
+      <CopyAsMenu
+        requests={[
+          copyable('Webhook', 'getWebhook', { params: { id } }),
+          copyable('Test', 'testWebhook', { params: { id } }),
+          ...(active
+            ? []
+            : [copyable('Resume', 'updateWebhook', { params: { id }, body: { active: true } })]),
+        ]}
+      />
       <IconButton variant="default" onClick={() => setOpen('edit')} icon="edit">
         Edit
       </IconButton>
@@ -58,7 +65,6 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <CopyAsCurlItem operation="testWebhook" input={{ params: { id } }} label="Copy test as curl" />
           <Menu.Item
             leftSection={<Icon name="refresh" size={14} />}
             onClick={() => setSearch({ replay: true })}
@@ -74,13 +80,6 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
           >
             {active ? 'Pause' : 'Resume'}
           </Menu.Item>
-          {!active && (
-            <CopyAsCurlItem
-              operation="updateWebhook"
-              input={{ params: { id }, body: { active: true } }}
-              label="Copy resume as curl"
-            />
-          )}
           <Menu.Item
             color="var(--mantine-color-error)"
             leftSection={<Icon name="trash" size={14} />}

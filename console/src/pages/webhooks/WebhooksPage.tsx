@@ -5,7 +5,7 @@ import { useApi } from '../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
 import type { SearchOf } from '../../app/search-params.ts';
 import { useCan } from '../../app/session-context.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../components/CopyAs.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
@@ -89,7 +89,7 @@ export function WebhooksPage(): ReactNode {
         }}
         actions={
           <>
-            <CopyAsCurl operation="listWebhooks" input={{}} />
+            <CopyAs operation="listWebhooks" input={{}} />
             {create}
           </>
         }

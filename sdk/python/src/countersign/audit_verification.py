@@ -27,6 +27,10 @@ from countersign.merkle import leaf_hash, sha256
 
 # A key for each day of 27 years.
 MAX_KEYS = 10_000
+# Twice what so many keys of RSA-4096 have: they are in memory before any of them is proven.
+MAX_KEY_CHARACTERS = 64 * 1024 * 1024
+# One after the other. Compressed, a thousand million of them are a few kilobytes.
+MAX_EMPTY_LINES = 1_000
 Line = Mapping[str, Any]
 
 
@@ -65,7 +69,9 @@ class ExportVerification:
         self._key_rows: list[dict[str, Any]] = []
         self._trusted: TrustedKeys | None = None
         self._log_proofs = LogProofs(policy)
+        self._key_characters = 0
         self._lines = 0
+        self._empty_lines = 0
         self._version: Any = None
         self._chain: Chain | None = None
         self._chains = 0
@@ -83,9 +89,13 @@ class ExportVerification:
     def feed(self, text: str | bytes) -> None:
         self._lines += 1
         try:
-            stripped = (text.decode() if isinstance(text, bytes) else text).rstrip("\r\n")
-            if stripped:
-                self._accept(parse_line(stripped, self._open_organization))
+            line = text.decode() if isinstance(text, bytes) else text
+            line = line.removesuffix("\n").removesuffix("\r")
+            self._empty_lines = 0 if line else self._empty_lines + 1
+            if self._empty_lines > MAX_EMPTY_LINES:
+                raise ValueError("too many empty lines")
+            if line:
+                self._accept(parse_line(line, self._open_organization))
         except AuditExportError as finding:
             raise self._at(finding, self._lines) from None
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -134,7 +144,9 @@ class ExportVerification:
             raise ValueError("no line of version 1")
         if kind == "key":
             # After the first chain it would not count.
-            if self._trusted or len(self._key_rows) == MAX_KEYS:
+            self._key_characters += sum(len(line[name]) for name in ("keyId", "at", "signed"))
+            is_full = len(self._key_rows) == MAX_KEYS or self._key_characters > MAX_KEY_CHARACTERS
+            if self._trusted or is_full:
                 raise ValueError("a key after the first chain, or too many keys")
             self._key_rows.append(dict(line))
             return

@@ -22,6 +22,24 @@ export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator
 
 const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
 
+/** No line of an export has it: JSON has it only as an escape. */
+const noText = '\0';
+
+/**
+ * Decodes UTF-8, chunk by chunk; without a chunk, the end. Programs differ in what they make of other bytes and of a byte order mark, so
+ * neither is dropped or replaced: the line is not valid then.
+ */
+export function createDecoder(): (chunk?: Uint8Array) => string {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return (chunk) => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch {
+      return noText;
+    }
+  };
+}
+
 /** `readLines(response.body)`: for `verifyAuditExport`. Holds the lines of a chunk at a time. */
 export async function* readLines(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<string, void> {
   if (!stream) return;
@@ -36,14 +54,14 @@ export async function* readLines(stream: ReadableStream<Uint8Array> | null): Asy
 /** Browsers cannot iterate over a stream. */
 async function* textOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const reader = stream.getReader();
-  const decoder = new TextDecoder();
+  const decode = createDecoder();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      yield decoder.decode(value, { stream: true });
+      yield decode(value);
     }
-    yield decoder.decode();
+    yield decode();
   } finally {
     // The reader stopped before the end.
     reader.cancel().catch(() => {});

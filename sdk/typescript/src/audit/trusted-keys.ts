@@ -18,6 +18,32 @@ export interface KeyRow {
   readonly signed: string;
 }
 
+/** A key for each day of 27 years. */
+const maxKeys = 10_000;
+/** Twice what so many keys of RSA-4096 have: the rows are in memory before any of them is proven. */
+const maxCharacters = 64 * 1024 * 1024;
+
+export interface KeyRows {
+  readonly rows: readonly KeyRow[];
+  /** False when there are too many. */
+  add(row: KeyRow): boolean;
+}
+
+/** The rows of a file, which may be anybody's. */
+export function createKeyRows(): KeyRows {
+  const rows: KeyRow[] = [];
+  let characters = 0;
+  return {
+    rows,
+    add(row) {
+      characters += row.keyId.length + row.at.length + row.signed.length;
+      if (rows.length === maxKeys || characters > maxCharacters) return false;
+      rows.push(row);
+      return true;
+    },
+  };
+}
+
 export interface Trust<Code extends string = FindingCode> {
   readonly keys: readonly PublicKey[];
   readonly finding?: Finding<Code>;

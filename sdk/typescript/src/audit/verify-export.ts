@@ -32,7 +32,7 @@ import {
   type ReadStatement,
   readSigned,
 } from './statements.ts';
-import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
+import { createKeyRows, type Trust, trustFrom } from './trusted-keys.ts';
 import {
   acceptCheckpoint,
   acceptLink,
@@ -90,15 +90,15 @@ export interface WitnessedExport extends Witnessed {
   readonly events: number;
 }
 
-/** A key for each day of 27 years. */
-const maxKeys = 10_000;
+/** One after the other. They mean nothing, and compressed, a thousand million of them are a few kilobytes. */
+const maxEmptyLines = 1_000;
 
 /** `lines` yields one line at a time, or several: a promise for each line costs more than the check of a line. */
 export async function verifyExport(
   lines: Iterable<string> | AsyncIterable<string | readonly string[]>,
   { roots, read, externalCheckpoint, log, onProgress }: ExportOptions,
 ): Promise<ExportVerdict> {
-  const keyRows: KeyRow[] = [];
+  const keyRows = createKeyRows();
   let trust: Trust | undefined;
   let chain: OpenChain | undefined;
   let manifest = emptyManifest;
@@ -218,11 +218,10 @@ export async function verifyExport(
       return finding('EXPORT_LINE_INVALID', openOrganization());
     if (line.kind === 'key') {
       // After the first chain it would not count.
-      if (trust || keyRows.length === maxKeys) return finding('EXPORT_LINE_INVALID', openOrganization());
-      keyRows.push(line);
-      return undefined;
+      const isAccepted = !trust && keyRows.add(line);
+      return isAccepted ? undefined : finding('EXPORT_LINE_INVALID', openOrganization());
     }
-    trust ??= await trustFrom(read, roots, keyRows);
+    trust ??= await trustFrom(read, roots, keyRows.rows);
     if (trust.finding) return trust.finding;
     const { keys } = trust;
     if (line.kind === 'logProof') return acceptLogProofLine(line);
@@ -264,9 +263,13 @@ export async function verifyExport(
   };
 
   let number = 0;
+  let emptyLines = 0;
   for await (const batch of lines)
     for (const text of typeof batch === 'string' ? [batch] : batch) {
       number += 1;
+      emptyLines = text === '' ? emptyLines + 1 : 0;
+      if (emptyLines > maxEmptyLines)
+        return verdict(finding('EXPORT_LINE_INVALID', openOrganization()), number);
       if (text === '') continue;
       const link = parseLinkFast(text);
       const problem =

@@ -1,6 +1,6 @@
 /** Reads a file of the archive to its end: its hash, and the verdict on the export in it. In pieces, so that memory stays bounded. */
 import { createHash } from 'node:crypto';
-import { splitLines } from '../../../../sdk/typescript/src/audit/read-lines.ts';
+import { createDecoder, splitLines } from '../../../../sdk/typescript/src/audit/read-lines.ts';
 import {
   type ExportOptions,
   type ExportVerdict,
@@ -44,7 +44,7 @@ export async function inspectFile(
 }
 
 export async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
-  yield decoder.decode();
+  const decode = createDecoder();
+  for await (const chunk of chunks) yield decode(chunk);
+  yield decode();
 }

@@ -264,6 +264,31 @@ describe('GET /audit/archives/{date} to a client that reads slowly', () => {
     slow[1]?.destroy();
   });
 
+  it('200: HEAD reads no file, and a range or a condition gets all of it', async () => {
+    t.clock.advance(60_000);
+    startOfMinute(t.clock);
+    const token = await tenant.token();
+    const alarms = t.logs.length;
+    const ask = (method: string, headers = {}) =>
+      fetch(`${base}${path}/${last}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } });
+    for (let time = 0; time < 5; time += 1) {
+      const head = await ask('HEAD');
+      assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(large.length)]);
+      await until('its place is free', async () => {
+        const next = await open(last, token);
+        next.destroy();
+        return next.statusCode === 200 || undefined;
+      });
+    }
+    t.clock.advance(60_000);
+    for (const headers of [{ range: 'bytes=0-9' }, { 'if-none-match': '*' }, { 'accept-encoding': 'gzip' }]) {
+      const answer = await ask('GET', headers);
+      assert.deepEqual([answer.status, answer.headers.get('content-encoding')], [200, null]);
+      assert.ok(large.equals(Buffer.from(await answer.arrayBuffer())));
+    }
+    assert.deepEqual(t.logs.slice(alarms), []);
+  });
+
   it('breaks off when the credential was revoked', async () => {
     t.clock.advance(60_000);
     startOfMinute(t.clock);

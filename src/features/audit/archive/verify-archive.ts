@@ -1,12 +1,12 @@
 /** Verifies an archive without the server and its database: each file against its manifest, and each day against the day before it. */
-import type { ExportLine } from '../../../../sdk/typescript/src/audit/export-lines.ts';
+import { parseLine } from '../../../../sdk/typescript/src/audit/export-lines.ts';
 import { splitLines } from '../../../../sdk/typescript/src/audit/read-lines.ts';
 import {
   type PublicKey,
   type ReadStatement,
   readSigned,
 } from '../../../../sdk/typescript/src/audit/statements.ts';
-import { type KeyRow, trustFrom } from '../../../../sdk/typescript/src/audit/trusted-keys.ts';
+import { createKeyRows, type KeyRow, trustFrom } from '../../../../sdk/typescript/src/audit/trusted-keys.ts';
 import type { ExportVerdict } from '../../../../sdk/typescript/src/audit/verify-export.ts';
 import type { CheckpointPolicy } from '../../../../sdk/typescript/src/transparency/judge-checkpoint.ts';
 import { type Compression, DamagedFile } from '../../../kernel/ports/compression.ts';
@@ -181,21 +181,16 @@ async function trustedKeys(options: VerifyArchiveOptions): Promise<readonly Publ
   return (await trustFrom(read, roots, rows)).keys;
 }
 
-async function readKeys(text: AsyncIterable<string>): Promise<KeyRow[]> {
-  const rows: KeyRow[] = [];
+/** The line of the version, and then keys: up to the first line that is none. */
+async function readKeys(text: AsyncIterable<string>): Promise<readonly KeyRow[]> {
+  const keys = createKeyRows();
+  let isFirst = true;
   for await (const lines of splitLines(text))
-    for (const line of lines) {
-      const parsed = parse(line);
-      if (parsed?.kind === 'key') rows.push(parsed);
-      else if (parsed?.kind !== 'export') return rows;
+    for (const each of lines) {
+      const { line } = parseLine(each, {});
+      const isKey = line?.kind === 'key' && keys.add(line);
+      if (!isKey && !(isFirst && line?.kind === 'export')) return keys.rows;
+      isFirst = false;
     }
-  return rows;
-}
-
-function parse(line: string): ExportLine | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  return keys.rows;
 }

@@ -2,7 +2,7 @@ import { Alert, Badge, Button, Stack, Text } from '@mantine/core';
 import type { Agent, DelegatedAccess, PolicyAccess } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { type Column, TableOrText, timeColumn } from '../../../components/DataTable.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { PartyName } from '../../../components/PartyName.tsx';
@@ -22,7 +22,7 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
       <Section
         title="Scopes of this server's API"
         description="Change them with Edit."
-        actions={<CopyAsCurl operation="getAgentAccess" input={{ params }} />}
+        actions={<CopyAs operation="getAgentAccess" input={{ params }} />}
       >
         <QueryState query={access} label="Loading the access of the agent" rows={2}>
           {({ active, own, role, inactiveReason }) => (

@@ -7,7 +7,7 @@ import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { type Column, timeColumn } from '../../../components/DataTable.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
@@ -72,7 +72,7 @@ export function Grants({ agent }: { readonly agent: Agent }) {
       description="The scopes of registered APIs that its tokens can carry"
       actions={
         <>
-          <CopyAsCurl operation="listAgentGrants" input={input} />
+          <CopyAs operation="listAgentGrants" input={input} />
           {grantButton}
         </>
       }

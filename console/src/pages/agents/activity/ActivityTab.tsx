@@ -6,7 +6,7 @@ import { useEvents } from '../../../app/event-context.tsx';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { ActorName } from '../../../components/ActorName.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -73,7 +73,7 @@ function ActivityList({ agentId }: { readonly agentId: string }) {
       withTitle={false}
       actions={
         <>
-          <CopyAsCurl operation="listAuditEvents" input={input} />
+          <CopyAs operation="listAuditEvents" input={input} />
           <Button component={PageLink} to="/audit" search={{ agentId }} variant="default">
             Show on the audit page
           </Button>
@@ -112,7 +112,7 @@ function EventDetail({ id, event }: { readonly id: string; readonly event: Audit
         <Button component={PageLink} to="/audit" search={{ selected: id }} variant="default">
           Open on the audit page
         </Button>
-        <CopyAsCurl operation="getAuditEvent" input={{ params: { eventId: id } }} />
+        <CopyAs operation="getAuditEvent" input={{ params: { eventId: id } }} />
       </Group>
     </Stack>
   );

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { useCommands } from '../../../app/commands.tsx';
 import { useCan } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { Icon, type IconName } from '../../../components/Icon.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { EditAgent } from '../form/EditAgent.tsx';
@@ -42,7 +42,7 @@ export function AgentActions({ agent }: { readonly agent: Agent }) {
   const inMenu = actions.filter((id) => id !== 'preview' && id !== 'edit');
   return (
     <Group gap="xs">
-      <CopyAsCurl operation="getAgent" input={{ params: { agentId: agent.agentId } }} />
+      <CopyAs operation="getAgent" input={{ params: { agentId: agent.agentId } }} />
       {actions.includes('edit') && (
         <IconButton variant="default" icon="edit" onClick={() => setDialog('edit')}>
           Edit

@@ -3,7 +3,7 @@
 import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { useDownload } from '../../../components/download.ts';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
@@ -47,7 +47,7 @@ export function DownloadScaffold({ agent, opened, onClose }: DialogProps & { rea
         </Radio.Group>
         {error !== undefined && <ErrorState error={error} title="The download failed" />}
         <Group justify="flex-end">
-          <CopyAsCurl operation="scaffoldAgent" input={input} mr="auto" />
+          <CopyAs operation="scaffoldAgent" input={input} mr="auto" />
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>

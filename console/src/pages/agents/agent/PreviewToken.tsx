@@ -4,7 +4,7 @@ import { Alert, Autocomplete, Button, Group, Modal, Stack, TagsInput, Text } fro
 import { useState } from 'react';
 import type { Agent, TokenPreview } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
@@ -78,7 +78,7 @@ export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
             clearButtonProps={{ 'aria-label': 'Clear scopes' }}
           />
           <Group justify="flex-end">
-            <CopyAsCurl operation="previewToken" input={{ body }} mr="auto" />
+            <CopyAs operation="previewToken" input={{ body }} mr="auto" />
             <Button variant="default" onClick={onClose}>
               Close
             </Button>

@@ -5,7 +5,7 @@ import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -111,7 +111,7 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
         title="Credentials"
         actions={
           <>
-            <CopyAsCurl operation="listCredentials" input={input} />
+            <CopyAs operation="listCredentials" input={input} />
             {createButton}
           </>
         }

@@ -4,7 +4,7 @@ import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -77,7 +77,7 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
       withTitle={false}
       actions={
         <>
-          <CopyAsCurl operation="listDelegations" input={input} />
+          <CopyAs operation="listDelegations" input={input} />
           {linkTo('Show on the delegations page')}
         </>
       }

@@ -14,7 +14,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { call, sendJson } from '../../../api/request.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
@@ -55,7 +55,7 @@ export function Cards({ agent, did }: { readonly agent: Agent; readonly did: str
     <Section
       title="Cards"
       description="How others learn about this agent. Signatures are checked in this browser with the keys that this server publishes."
-      actions={<CopyAsCurl operation="getAgentCard" input={input} />}
+      actions={<CopyAs operation="getAgentCard" input={input} />}
     >
       {status === 'decommissioned' ? (
         <Text size="sm">A decommissioned agent has no cards.</Text>

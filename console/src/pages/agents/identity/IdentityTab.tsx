@@ -1,7 +1,7 @@
 import { SimpleGrid, Stack, Text } from '@mantine/core';
 import type { Agent, DidDocument } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { ExternalLink } from '../../../components/ExternalLink.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
@@ -52,7 +52,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
         <Section
           title="DID document"
           description="The agent's decentralized identifier, and the keys that speak for it"
-          actions={<CopyAsCurl operation="getDid" input={{ params }} />}
+          actions={<CopyAs operation="getDid" input={{ params }} />}
         >
           {isGone ? (
             <Text size="sm">

@@ -4,7 +4,7 @@ import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { agentTypes } from '../../../components/agent-types.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -101,7 +101,7 @@ export function AgentsPage() {
         }}
         actions={
           <Group gap="xs">
-            <CopyAsCurl operation="listAgents" input={input} />
+            <CopyAs operation="listAgents" input={input} />
             {registerButton}
           </Group>
         }

@@ -5,7 +5,7 @@ import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import { byteSize } from '../../../components/byte-size.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { type Column, timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
@@ -98,7 +98,7 @@ export function ArchiveList({ isOperator }: { readonly isOperator: boolean }) {
           One file for each day that is over, with its proofs. A file outlives the 90 days of the database,
           and proves itself.
         </Text>
-        <CopyAsCurl operation="listAuditArchives" input={input} variant="subtle" />
+        <CopyAs operation="listAuditArchives" input={input} />
       </Group>
     </ListPage>
   );

@@ -1,7 +1,7 @@
 import { Group, Stack } from '@mantine/core';
 import type { AuditArchive } from '../../../api/generated.ts';
 import { byteSize } from '../../../components/byte-size.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { useDownload } from '../../../components/download.ts';
 import { Facts } from '../../../components/Facts.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
@@ -38,7 +38,7 @@ export function DayDetail({ day, organizationId, verifier: { state, clear }, onV
         >
           Download
         </IconButton>
-        <CopyAsCurl operation="getAuditArchive" input={input} label="Copy download as curl" />
+        <CopyAs operation="getAuditArchive" input={input} label="download" />
       </Group>
       {isShown && <FileResult state={state} bytes={bytes} date={date} onRetry={onVerify} onCancel={clear} />}
       <Facts

@@ -1,4 +1,4 @@
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import type { Exporter } from './use-export.ts';
 
@@ -8,6 +8,6 @@ export const ExportButton = ({ input, isBusy, save }: Exporter) => (
     <IconButton variant="default" icon="download" onClick={save} loading={isBusy}>
       Export
     </IconButton>
-    <CopyAsCurl operation="exportAudit" input={input} label="Copy export as curl" />
+    <CopyAs operation="exportAudit" input={input} label="export" />
   </>
 );

@@ -2,7 +2,7 @@
  * Verification of a file by the browser: an export, or a day of the archive while it is downloaded. It holds some lines at a time. Witnesses
  * are judged afterwards, by the checkpoint of the log in the file (witnessing.ts). Pure: the bytes and the keys are given.
  */
-import { splitLines } from '../../../../../sdk/typescript/src/audit/read-lines.ts';
+import { createDecoder, splitLines } from '../../../../../sdk/typescript/src/audit/read-lines.ts';
 import { createSha256 } from '../../../../../sdk/typescript/src/audit/sha256.ts';
 import { createStatementReader } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
 import type { ArchiveStatement } from '../../../../../sdk/typescript/src/audit/statements.ts';
@@ -142,7 +142,7 @@ function measure(
 }
 
 async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
-  yield decoder.decode();
+  const decode = createDecoder();
+  for await (const chunk of chunks) yield decode(chunk);
+  yield decode();
 }

@@ -5,7 +5,7 @@ import type { Organization } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { durationText } from '../../../components/duration-text.ts';
 import { Facts } from '../../../components/Facts.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
@@ -38,7 +38,7 @@ export function ApprovalsTab({ organization }: { readonly organization: Organiza
       description="For requests of agents that a person decides. The rules count at the moment of the request and of the decision."
       actions={
         <>
-          <CopyAsCurl operation="getApprovalPolicy" input={input} />
+          <CopyAs operation="getApprovalPolicy" input={input} />
           <IconButton variant="default" icon="edit" onClick={() => setSearch({ add: true })}>
             Change policy
           </IconButton>

@@ -1,7 +1,7 @@
 import { Radio, Stack, TagsInput, Text } from '@mantine/core';
 import type { ClientPolicy } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
 import { IconButton } from '../../../components/IconButton.tsx';
@@ -27,7 +27,7 @@ export function ClientPolicySection({ organizationId, opened, onOpen }: ClientPo
       description="For applications that no administrator has registered here: they describe themselves in a document on the web. What people have allowed before stays: suspend the client to end it."
       actions={
         <>
-          <CopyAsCurl operation="getClientPolicy" input={input} />
+          <CopyAs operation="getClientPolicy" input={input} />
           <IconButton variant="default" icon="edit" onClick={() => onOpen(true)}>
             Change policy
           </IconButton>

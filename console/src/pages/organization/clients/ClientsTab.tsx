@@ -5,7 +5,7 @@ import { useAction, useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { type Column, statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import { ExternalLink } from '../../../components/ExternalLink.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
@@ -89,7 +89,7 @@ function Clients({ organizationId }: { readonly organizationId: string }) {
     <>
       <ListPage
         withTitle={false}
-        actions={<CopyAsCurl operation="listAgents" input={input} />}
+        actions={<CopyAs operation="listAgents" input={input} />}
         title="Clients"
         noun="clients"
         query={clients}

@@ -5,7 +5,7 @@ import type { Connection } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { ConditionList } from '../../../components/ConditionList.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { CopyButton } from '../../../components/CopyButton.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
@@ -123,7 +123,7 @@ function Actions({ connection, onGone }: ActionsProps) {
         <IconButton variant="default" icon="trash" onClick={() => setDialog('delete')}>
           Delete
         </IconButton>
-        <CopyAsCurl operation="getConnection" input={{ params }} />
+        <CopyAs operation="getConnection" input={{ params }} />
       </Group>
       <Text size="sm" c="dimmed">
         The test signs you in at the provider, and shows the claims and which conditions hold. It creates no

@@ -1,7 +1,7 @@
 import type { Connection, Organization } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { type Column, statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
@@ -43,7 +43,7 @@ export function ConnectionsTab({ organization }: { readonly organization: Organi
         withTitle={false}
         actions={
           <>
-            <CopyAsCurl operation="listConnections" input={input} />
+            <CopyAs operation="listConnections" input={input} />
             {addButton}
           </>
         }

@@ -6,7 +6,7 @@ import type { Organization } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../../components/DataTable.tsx';
 import { Facts } from '../../../components/Facts.tsx';
@@ -72,7 +72,7 @@ export function OrganizationsPage(): ReactNode {
         empty={{ icon: 'organization', title: 'No organizations yet', action: createButton }}
         actions={
           <Group gap="xs">
-            <CopyAsCurl operation="listOrganizations" input={input} />
+            <CopyAs operation="listOrganizations" input={input} />
             {createButton}
           </Group>
         }
@@ -143,11 +143,7 @@ function OrganizationDetail({
             <Button variant="default" loading={update.isPending} onClick={() => void reactivate()}>
               Reactivate
             </Button>
-            <CopyAsCurl
-              operation="updateOrganization"
-              input={reactivation}
-              label="Copy reactivation as curl"
-            />
+            <CopyAs operation="updateOrganization" input={reactivation} label="reactivation" />
           </>
         )}
       </Group>

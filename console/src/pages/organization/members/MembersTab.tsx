@@ -5,7 +5,7 @@ import { usePageSearch } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
@@ -61,7 +61,7 @@ export function MembersTab({ organization }: { readonly organization: Organizati
         withTitle={false}
         actions={
           <>
-            <CopyAsCurl operation="listMembers" input={input} />
+            <CopyAs operation="listMembers" input={input} />
             {addButton}
           </>
         }

@@ -6,7 +6,7 @@ import { usePageSearch } from '../../../app/navigation.tsx';
 import { useProvider, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
@@ -110,7 +110,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         withTitle={false}
         actions={
           <>
-            <CopyAsCurl operation="listPeople" input={input} />
+            <CopyAs operation="listPeople" input={input} />
             {inviteButton}
           </>
         }

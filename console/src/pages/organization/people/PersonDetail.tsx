@@ -5,7 +5,7 @@ import { useAction, useApi } from '../../../api/queries.ts';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { useFrozen } from '../../../components/frozen.ts';
 import { IconButton } from '../../../components/IconButton.tsx';
@@ -77,7 +77,7 @@ function StatusAction({ person }: { readonly person: Person }) {
           <Button variant="default" loading={change.isPending} onClick={() => void activate()}>
             Activate
           </Button>
-          <CopyAsCurl operation="updatePerson" input={inputOf('active')} label="Copy activation as curl" />
+          <CopyAs operation="updatePerson" input={inputOf('active')} label="activation" />
         </>
       )}
       <ConfirmDialog
@@ -117,7 +117,7 @@ function Chains({ organizationId, personId }: Pick<PersonDetailProps, 'organizat
         <Text component="h3" fw={600}>
           Agents that act for this person
         </Text>
-        <CopyAsCurl operation="listDelegations" input={input} />
+        <CopyAs operation="listDelegations" input={input} />
       </Group>
       {!mayRead ? (
         <NoPermission scope="audit:read" />

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showError } from '../../../components/notices.tsx';
 
@@ -19,7 +19,7 @@ export function PortalButton() {
       <Modal opened={portal.data !== undefined} onClose={portal.reset} title="Billing portal">
         <Text size="sm">Payment, invoices and the plan are on a page of the payment provider.</Text>
         <Group justify="flex-end" mt="md">
-          <CopyAsCurl operation="openBillingPortal" input={{ body: {} }} mr="auto" />
+          <CopyAs operation="openBillingPortal" input={{ body: {} }} mr="auto" />
           <Button
             component="a"
             href={portal.data?.portalUrl ?? '#'}

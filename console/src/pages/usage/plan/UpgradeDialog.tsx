@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { type PlanTier, planTiers } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { PlanTable } from './PlanTable.tsx';
@@ -45,7 +45,7 @@ export function UpgradeDialog({ target, current, onClose }: UpgradeDialogProps) 
             </>
           )}
           <Group justify="flex-end">
-            {!isDone && <CopyAsCurl operation="startCheckout" input={{ body: { target_tier: target } }} />}
+            {!isDone && <CopyAs operation="startCheckout" input={{ body: { target_tier: target } }} />}
             <Button variant="default" onClick={close}>
               Close
             </Button>

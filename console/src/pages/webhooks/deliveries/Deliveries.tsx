@@ -4,7 +4,7 @@ import type { WebhookDelivery, WebhookSubscription } from '../../../api/generate
 import { useApi } from '../../../api/queries.ts';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
 import { timeColumn } from '../../../components/DataTable.tsx';
 import type { Filter } from '../../../components/FilterBar.tsx';
@@ -17,6 +17,7 @@ import { DeliveryDetail } from './DeliveryDetail.tsx';
 import { resultOf, statusLabels } from './delivery-words.ts';
 import { ReplayDialog } from './ReplayDialog.tsx';
 import { ReplayProgress, type StartedReplay } from './ReplayProgress.tsx';
+import { ReplaySelected } from './ReplaySelected.tsx';
 
 const pageSize = 20;
 /** While something is being sent, and otherwise. Results of attempts are no events, so the page asks for them. */
@@ -88,7 +89,7 @@ export function Deliveries({ subscription }: { readonly subscription: WebhookSub
         <Title order={2} id="deliveries">
           Deliveries
         </Title>
-        <CopyAsCurl operation="listWebhookDeliveries" input={input} size="compact-xs" />
+        <CopyAs operation="listWebhookDeliveries" input={input} />
       </Group>
       {replay && <ReplayProgress key={replay.until} replay={replay} onClose={() => setReplay(undefined)} />}
       <ListPage
@@ -106,6 +107,16 @@ export function Deliveries({ subscription }: { readonly subscription: WebhookSub
           title: 'No deliveries yet',
           text: 'The next event of this subscription appears here. You can also send a test. Deliveries are kept for 30 days.',
         }}
+        selection={
+          mayWrite
+            ? {
+                nameOf: (row) => `${row.event_type} ${row.id}`,
+                actions: (selected, clear) => (
+                  <ReplaySelected webhookId={id} selected={selected} onDone={clear} />
+                ),
+              }
+            : undefined
+        }
         detail={{
           title: (_, row) => (row ? <code>{row.event_type}</code> : 'Delivery'),
           render: (deliveryId, row) => (

@@ -1,7 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import type { WebhookDelivery } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
-import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { CopyAs } from '../../../components/CopyAs.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { showDone, showError } from '../../../components/notices.tsx';
@@ -52,10 +52,7 @@ export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: Delive
             Replay
           </IconButton>
         )}
-        <CopyAsCurl
-          operation={mayReplay ? 'replayWebhookDelivery' : 'getWebhookDelivery'}
-          input={{ params }}
-        />
+        <CopyAs operation={mayReplay ? 'replayWebhookDelivery' : 'getWebhookDelivery'} input={{ params }} />
       </Group>
       <Title order={3}>Attempts</Title>
       <Attempts attempts={delivery.attempts} />
