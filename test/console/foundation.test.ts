@@ -105,7 +105,10 @@ browserTest('an unused session: the tab falls silent, warns, and can stay signed
   await overview(page).waitFor();
   await page.clock.pauseAt(Date.now() + 600_000);
   await page.mouse.move(10, 10);
+  // The page's clock does not wait for answers.
+  const answered = page.waitForResponse(/\/api\//);
   await page.clock.runFor(11 * 60_000);
+  await answered;
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   await page.clock.runFor(17.5 * 60_000);

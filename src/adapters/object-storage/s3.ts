@@ -5,6 +5,7 @@ import {
   GetObjectLockConfigurationCommand,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3';
+import { createStallTimer } from '../../kernel/concurrency/stall-timer.ts';
 import { checkName, checkPrefix, isName } from './names.ts';
 import type { CheckedStorage } from './open.ts';
 import { codeOf, statusOf } from './s3-errors.ts';
@@ -80,9 +81,15 @@ export function openBucket(settings: BucketSettings, limits: Partial<S3Limits> =
     if (!found) return undefined;
     const body = found.Body as Readable;
     const bytes = found.ContentLength ?? 0;
+    const timer = createStallTimer(stallMs, { failure: () => timeoutError(stallMs), signal });
     const pieces = async function* () {
+      let received = 0;
       try {
-        yield* unlessStalled(body, bytes, stallMs);
+        for await (const piece of timer.whileAwaited<Uint8Array>(body)) {
+          received += piece.length;
+          yield piece;
+        }
+        if (received !== bytes) throw new Error(`${received} of ${bytes} bytes arrived`);
       } catch (error) {
         signal?.throwIfAborted();
         throw failure(doing, error);
@@ -156,18 +163,4 @@ async function* inParts(
     }
   }
   yield { body: Buffer.concat(pieces, bytes), isLast: true };
-}
-
-/** The time counts while a piece is awaited: the reader may be slow. */
-async function* unlessStalled(body: Readable, bytes: number, stallMs: number): AsyncGenerator<Uint8Array> {
-  const iterator = body[Symbol.asyncIterator]();
-  let received = 0;
-  for (;;) {
-    const timer = setTimeout(() => body.destroy(timeoutError(stallMs)), stallMs);
-    const { done, value } = await iterator.next().finally(() => clearTimeout(timer));
-    if (done) break;
-    received += value.length;
-    yield value;
-  }
-  if (received !== bytes) throw new Error(`${received} of ${bytes} bytes arrived`);
 }
