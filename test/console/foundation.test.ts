@@ -134,6 +134,23 @@ browserTest('theme: the choice survives a reload', async (t) => {
   await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
 });
 
+browserTest(
+  'the typeface of texts and of code comes from this server, with figures of one width',
+  async (t) => {
+    const page = await server.open(t, '/', { keep: true });
+    await overview(page).waitFor();
+    for (const font of ['Atkinson Hyperlegible Next', 'Atkinson Hyperlegible Mono'])
+      assert.equal(
+        await page.evaluate<number>(`document.fonts.load('1rem "${font}"').then((all) => all.length)`),
+        1,
+      );
+    const style = await page.evaluate<string[]>(
+      '[getComputedStyle(document.body)].map((one) => `${one.fontFamily} ${one.fontVariantNumeric}`)',
+    );
+    assert.match(style.join(), /^"Atkinson Hyperlegible Next".* tabular-nums$/);
+  },
+);
+
 browserTest('360 px: nothing scrolls sideways, and the navigation opens and closes', async (t) => {
   const page = await server.open(t, '/', { width: 360, height: 640, keep: true });
   await overview(page).waitFor();
