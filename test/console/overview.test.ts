@@ -191,7 +191,7 @@ browserTest('the guide and a burst of events: the page loads at most every five 
   const tenant = await createTenant(server);
   const page = await server.open(t, '/', { as: tenant });
   await section(page, 'Start').waitFor();
-  await page.getByRole('img', { name: 'Live: changes appear by themselves' }).waitFor();
+  await page.getByRole('button', { name: 'Live: about live updates' }).waitFor();
   const before = await overviewOf(tenant);
   let requests = 0;
   // The step stays undone, so that each event concerns the guide.

@@ -17,6 +17,7 @@ import { LiveIndicator } from './LiveIndicator.tsx';
 import { PageLink } from './navigation.tsx';
 import { Palette } from './Palette.tsx';
 import { firstPageOf, isMember, navigationFor } from './page-access.ts';
+import { SessionRole } from './SessionRole.tsx';
 import classes from './Shell.module.css';
 import { useSession, useSessionState } from './session-context.tsx';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
@@ -115,9 +116,9 @@ function Navigation({ opened }: { readonly opened: boolean }) {
   const waiting = useWaiting();
   return (
     <nav id="navigation" aria-label="Pages" className={classes.navigation} data-opened={opened || undefined}>
-      {navigationFor(session).map(({ group, entries }) => (
-        <div key={group} className={classes.group}>
-          <h2 className={classes.groupName}>{group}</h2>
+      {navigationFor(session).map(({ name, entries }) => (
+        <div key={name} className={classes.group}>
+          {name && <h2 className={classes.groupName}>{name}</h2>}
           <ul>
             {entries.map(({ path, title, navigation: entry }) => (
               <li key={path}>
@@ -187,7 +188,9 @@ function AccountMenu() {
             </>
           )}
           <Menu.Label>Role</Menu.Label>
-          <div className={classes.menuText}>{session.role}</div>
+          <div className={classes.menuText}>
+            <SessionRole session={session} />
+          </div>
           <Menu.Divider />
           <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
             {commandLine}

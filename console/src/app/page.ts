@@ -5,7 +5,8 @@ import type { Session } from '../api/session.ts';
 import type { IconName } from '../components/Icon.tsx';
 import type { SearchFields, SearchOf } from './search-params.ts';
 
-export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Connections', 'Account'] as const;
+/** The entries of the first stand at the top, without a name. */
+export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Integrations', 'Administration'] as const;
 type NavigationGroup = (typeof navigationGroups)[number];
 
 type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes' | 'person'>;

@@ -4,7 +4,7 @@ import { flag } from '../../app/search-params.ts';
 export const settingsPage = definePage({
   path: '/settings',
   title: 'Settings',
-  navigation: { group: 'Account', order: 9, icon: 'settings' },
+  navigation: { group: 'Administration', order: 9, icon: 'settings' },
   scope: 'admin:orgs',
   search: { all: flag() },
 });
