@@ -470,7 +470,7 @@ export interface Operations {
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined; slug?: string | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
-  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined }; body: undefined; response: PersonPage };
+  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined; q?: string | undefined }; body: undefined; response: PersonPage };
   listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };
