@@ -6,11 +6,12 @@ import { ApprovalProvider } from './approval-context.tsx';
 import { requestIdOf } from './authorize-address.ts';
 import { CommandProvider } from './commands.tsx';
 import { EventProvider } from './event-context.tsx';
+import { loadPart } from './load-part.ts';
 import { createConsoleRouter } from './router.tsx';
 import { SessionGate } from './SessionGate.tsx';
 import { SessionProvider } from './session-context.tsx';
 
-const AuthorizePage = lazy(async () => ({ default: await loadAuthorizePage() }));
+const AuthorizePage = lazy(async () => ({ default: await loadPart(loadAuthorizePage) }));
 const router = createConsoleRouter();
 const requestId = requestIdOf(location.pathname);
 
