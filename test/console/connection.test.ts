@@ -104,7 +104,10 @@ browserTest('502 of a proxy: the notice, then the page', async (t) => {
 browserTest(
   'a server that stops and starts again: pages stay, forms keep their text, all goes on',
   async (t) => {
-    const page = await server.open(t, '/agents', { allow });
+    // The files of both pages are here before the server stops.
+    const page = await server.open(t, '/webhooks', { allow });
+    await page.getByText('No webhooks yet').waitFor();
+    await goTo(page, '/agents');
     await row(page).waitFor();
     await page.getByRole('img', { name: 'Live: changes appear by themselves' }).waitFor();
     await stopServer();
