@@ -19,6 +19,8 @@ const allow = [/net::ERR/, /preload/];
 async function limit(page: Page, url: string, times: number, seconds = 1): Promise<number[]> {
   const requests: number[] = [];
   await page.route(url, (route) => {
+    // The names of agents are asked for apart from the list.
+    if (route.request().url().includes('ids=')) return route.continue();
     requests.push(Date.now());
     return requests.length > times
       ? route.continue()
@@ -96,8 +98,8 @@ browserTest('502 of a proxy: the notice, then the page', async (t) => {
   );
   await goTo(page, '/agents');
   await page.getByText('The server cannot answer now').waitFor();
+  await page.getByRole('button', { name: 'Try now' }).waitFor();
   await page.unroute('**/console/api/v1/agents?*');
-  await page.getByRole('button', { name: 'Try now' }).click();
   await row(page).waitFor();
 });
 

@@ -1,6 +1,6 @@
 import { Alert, Button } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { notifyManager, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { onRequestEvent } from '../api/request.ts';
 import { outageOf, retryNow } from '../api/waiting-queries.ts';
 import { Icon } from '../components/Icon.tsx';
@@ -24,10 +24,11 @@ export function ConnectionNotice() {
       }),
     [],
   );
-  const outage = useSyncExternalStore(
-    (listener) => client.getQueryCache().subscribe(listener),
-    () => outageOf(client),
+  const subscribe = useCallback(
+    (listener: () => void) => client.getQueryCache().subscribe(notifyManager.batchCalls(listener)),
+    [client],
   );
+  const outage = useSyncExternalStore(subscribe, () => outageOf(client));
   const isAway = isOffline || outage !== undefined;
   const seconds = useSecondsUntil(isAway ? retryAt : waitsUntil);
   if (isAway)

@@ -23,9 +23,16 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
         reportRequestEvent({ type: 'offline' });
         reportRequestEvent({ type: 'retrying', milliseconds: delay });
       } else if (reason) reportRequestEvent({ type: 'waiting', seconds: Math.ceil(delay / 1_000) });
-      await sleep(delay, undefined);
+      await sleep(delay);
+      reloadStyles();
     }
   }
+}
+
+/** Vite asks for a style sheet once. One that did not arrive has no rules. */
+function reloadStyles(): void {
+  for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]'))
+    if (link.sheet === null) link.replaceWith(link.cloneNode());
 }
 
 /** Why a file did not arrive; undefined when it arrives now. Browsers name the file in the message, but not the status. */
