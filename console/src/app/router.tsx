@@ -9,6 +9,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { pages } from '../pages/registry.ts';
 import { usePageTitle } from './document-title.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { loadPart } from './load-part.ts';
 import { PageLink } from './navigation.tsx';
 import type { LoadablePage } from './page.ts';
 import { firstPageOf, isMember, mayOpen } from './page-access.ts';
@@ -51,7 +52,7 @@ export const createConsoleRouter = () =>
 
 /** The component of a page with its surroundings: title of the tab, permission, loading, and failures in the page's own code. */
 function createPageComponent(page: LoadablePage): FunctionComponent {
-  const Content = lazy(async () => ({ default: await page.load() }));
+  const Content = lazy(async () => ({ default: await loadPart(page.load) }));
   return function PageFrame() {
     const session = useSession();
     usePageTitle(page.title);

@@ -2,6 +2,7 @@ import { Alert, Button, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import { loadPart } from '../../app/load-part.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
@@ -23,9 +24,9 @@ import classes from './DelegationsPage.module.css';
 import { delegationsPage } from './page.ts';
 import type { LinkFilters } from './use-graph.ts';
 
-const GraphPanel = lazy(() =>
-  import('./GraphPanel.tsx').then(({ GraphPanel: panel }) => ({ default: panel })),
-);
+const GraphPanel = lazy(async () => ({
+  default: (await loadPart(() => import('./GraphPanel.tsx'))).GraphPanel,
+}));
 
 const columns: readonly Column<DelegationChain>[] = [
   {

@@ -21,7 +21,6 @@ export function OrganizationChoice() {
   const identity = useQuery({
     queryKey: ['providerIdentity'],
     queryFn: ({ signal }) => fetchProviderIdentity(signal),
-    retry: false,
   });
   const run = async (work: () => Promise<unknown>) => {
     setBusy(true);
