@@ -79,7 +79,7 @@ export function Holders({ resource }: { readonly resource: Resource }) {
           opened
           onClose={close}
           title="Take this grant back?"
-          confirmLabel="Take back"
+          confirmLabel="Take back grant"
           operation="deleteAgentGrant"
           input={{ params: { agentId: open.grant.agentId, resourceId } }}
           refreshes={['/resources', '/agents']}

@@ -115,7 +115,7 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
         opened={dialog === 'remove'}
         onClose={close}
         title="Remove this partner?"
-        confirmLabel="Remove"
+        confirmLabel="Remove partner"
         operation="removePartner"
         input={{ params: { id } }}
         refreshes={['/federation']}
@@ -146,12 +146,17 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
       opened={opened}
       onClose={onClose}
       title={partner ? 'Edit partner' : 'Add partner'}
-      submitLabel={partner ? 'Save' : 'Add'}
+      submitLabel={partner ? 'Save partner' : 'Add partner'}
       initialValues={{
         name: partner?.name ?? '',
         issuer: partner?.issuer ?? '',
         jwksUri: partner?.jwksUri ?? '',
         idJag: partner?.idJag ?? false,
+      }}
+      required={{
+        name: 'Give it a name.',
+        issuer: 'Enter the address of its issuer.',
+        jwksUri: 'Enter the address of its keys.',
       }}
       operation={partner ? 'updatePartner' : 'trustPartner'}
       inputOf={(body: PartnerValues) => (partner ? { params: { id: partner.id }, body } : { body })}
