@@ -1,4 +1,4 @@
-import { Alert, Button, SegmentedControl } from '@mantine/core';
+import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -52,9 +52,6 @@ const columns: readonly Column<DelegationChain>[] = [
   statusColumn('6rem'),
   { header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
 ];
-
-/** Beside the detail pane, which has the rest. */
-const narrowColumns = columns.filter(({ header }) => header !== 'API' && header !== 'Depth');
 
 const statusFilter: Filter = {
   kind: 'choice',
@@ -202,7 +199,7 @@ export function DelegationsPage() {
             withTitle={false}
             noun="delegations"
             query={list}
-            columns={selected === undefined ? columns : narrowColumns}
+            columns={columns}
             rowId={({ chainId }) => chainId}
             search={search}
             onSearch={setSearch}
@@ -214,9 +211,6 @@ export function DelegationsPage() {
                     title: 'No active delegations',
                     text: 'A delegation lends scopes to another agent for a limited time. The delegatee needs none of them itself.',
                     icon: 'delegations',
-                    action: mayDelegate ? (
-                      <Button onClick={() => setSearch({ delegate: true })}>Delegate</Button>
-                    ) : undefined,
                   }
             }
           />

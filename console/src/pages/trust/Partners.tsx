@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FederationPartner } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -46,7 +46,6 @@ export function Partners() {
           title: 'No federation partners',
           text: 'A partner is another identity provider. Agents here can ask whether a token of it is valid.',
           icon: 'trust',
-          action: mayManage && <Button onClick={() => setSearch({ create: true })}>Add partner</Button>,
         }}
         detail={{
           title: (_, row) => (row ? <TenantText text={row.name} /> : 'Partner'),
