@@ -78,8 +78,8 @@ export function FilterBar({ filters, values, onChange }: FilterBarProps) {
 
 const keyOf = (filter: Filter): string => (filter.kind === 'time' ? 'time' : filter.name);
 
-/** With the gap after it; FilterBar.module.css has the same widths. */
-const pixels: Readonly<Record<Filter['kind'], number>> = { text: 232, agent: 232, choice: 176, time: 140 };
+/** The least width of each with the gap after it; FilterBar.module.css has the same. */
+const pixels: Readonly<Record<Filter['kind'], number>> = { text: 176, agent: 176, choice: 144, time: 140 };
 const morePixels = 100;
 
 /** How many filters have room in a row of this width. Not measured yet: all. */

@@ -186,12 +186,14 @@ export function DelegationsPage() {
             <Suspense
               fallback={<div className={classes.placeholder} role="status" aria-label="Loading the graph" />}
             >
-              <GraphPanel
-                query={query}
-                selectedId={selected}
-                onSelect={select}
-                onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
-              />
+              <div className={classes.graph} data-beside={selected !== undefined || undefined}>
+                <GraphPanel
+                  query={query}
+                  selectedId={selected}
+                  onSelect={select}
+                  onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
+                />
+              </div>
             </Suspense>
           )}
           <ListPage
