@@ -74,7 +74,7 @@ it('the button of a dialog says what it does to what: "Register agent", not "Sav
   assert.deepEqual(single, []);
 });
 
-const hasFocus = (field: Locator) => field.evaluate((element) => element === document.activeElement);
+const hasFocus = (field: Locator) => field.evaluate((element) => element.matches(':focus'));
 const bottomOf = async (element: Locator) => {
   const box = await element.boundingBox();
   return (box?.y ?? 0) + (box?.height ?? 0);
