@@ -29,7 +29,7 @@ createRoot(container).render(
       defaultColorScheme="auto"
       getStyleNonce={readNonce}
     >
-      <Notifications position="bottom-right" />
+      <Notifications position="top-center" limit={1} className="notices" />
       <QueryClientProvider client={queryClient}>
         <ErrorBoundary>
           <ConsolePages />

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { assertAccessible, browserTest, contentOf, goTo, startConsole, tabTo } from '../support/console.ts';
+import {
+  assertAccessible,
+  browserTest,
+  contentOf,
+  goTo,
+  openSection,
+  startConsole,
+  tabTo,
+} from '../support/console.ts';
 import {
   choice,
   createAgentFixture,
@@ -30,6 +38,7 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const page = await server.open(t, '/agents', { as: admin, keep: true });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
+  await openSection(dialogOf(page), 'Choose');
   await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
   assert.equal(await dialogOf(page).getByRole('checkbox', { checked: true }).count(), 0, 'no scopes');
   await fillAgent(page, { email: 'journey@talent.example', owner: 'Talent', capability: 'resume:read' });
@@ -216,6 +225,7 @@ browserTest(
     const values = { email: 'admin@talent.example', owner: 'Typed owner', capability: 'not a capability' };
     await fillAgent(page, { ...values, capability: 'nonsense' });
     await field(page, 'Version').fill('one');
+    await openSection(dialogOf(page), 'Choose');
     await dialogOf(page).getByRole('checkbox', { name: 'audit:read' }).check();
     await dialogOf(page).getByRole('button', { name: 'Register agent' }).click();
     await dialogOf(page).getByText('must be a semantic version', { exact: false }).first().waitFor();
@@ -378,6 +388,8 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await page.keyboard.type('Keyboard');
   await tabTo(page, choice(page, 'Capabilities'));
   await page.keyboard.type('resume:read');
+  await page.keyboard.press('Enter');
+  await tabTo(page, dialogOf(page).locator('summary', { hasText: 'Choose' }));
   await page.keyboard.press('Enter');
   await tabTo(page, dialogOf(page).getByRole('checkbox', { name: 'agents:read' }));
   await page.keyboard.press('Space');

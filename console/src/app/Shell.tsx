@@ -4,9 +4,10 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { toApiError } from '../api/api-error.ts';
+import { ErrorNotice } from '../components/ErrorNotice.tsx';
 import { Icon } from '../components/Icon.tsx';
 import { Logo } from '../components/Logo.tsx';
-import { showError } from '../components/notices.tsx';
+import { clearError, showError } from '../components/notices.tsx';
 import { TenantText } from '../components/TenantText.tsx';
 import { useWaiting } from './approval-context.tsx';
 import { CommandLineDialog } from './CommandLineDialog.tsx';
@@ -34,6 +35,7 @@ export function Shell() {
 
   useEffect(() => {
     navigation.close();
+    clearError();
     // After a change of page a screen reader starts at its content.
     if (pathname !== firstPath) main.current?.focus({ preventScroll: true });
   }, [pathname, firstPath, navigation.close]);
@@ -79,6 +81,7 @@ export function Shell() {
       <main id="main" ref={main} className={classes.main} tabIndex={-1}>
         <ConnectionNotice />
         <ExpiryWarning />
+        <ErrorNotice />
         <Outlet />
       </main>
       <Palette opened={paletteOpened} onClose={palette.close} />

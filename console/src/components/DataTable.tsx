@@ -1,6 +1,6 @@
 import { Checkbox, Text } from '@mantine/core';
 import { type ColumnDef, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table';
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo } from 'react';
+import { type CSSProperties, type KeyboardEvent, type MouseEvent, type ReactNode, useMemo } from 'react';
 import classes from './DataTable.module.css';
 import { RelativeTime } from './RelativeTime.tsx';
 import type { RowSelection } from './row-selection.ts';
@@ -39,7 +39,7 @@ export interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly rowId: (row: Row) => string;
-  /** Makes rows selectable: click, or Enter on the focused row. */
+  /** Opens a row: by a click, or Enter on the focused row. Without it a click follows the first link of the row. */
   readonly onSelect?: ((row: Row) => void) | undefined;
   readonly selectedId?: string | undefined;
   /** A column with checkboxes. `nameOf` names the row for screen readers. */
@@ -47,7 +47,24 @@ export interface DataTableProps<Row> {
 }
 
 /** Parts of a row that do not open it. */
-const ownMeaning = `a, button, input, label, .${classes.check}`;
+const ownMeaning = `a, button, input, label, summary, .${classes.check}`;
+
+/**
+ * A click anywhere in a row opens what the row is about: what the page says, or else the first link in it. With Ctrl or Command the link
+ * opens in another tab.
+ */
+function openRow(event: MouseEvent<HTMLTableRowElement>, select: (() => void) | undefined): void {
+  const row = event.currentTarget;
+  // A click that ends the marking of a text opens nothing.
+  if ((event.target as Element).closest(ownMeaning) || getSelection()?.type === 'Range') return;
+  const { ctrlKey, metaKey } = event;
+  const link = row.querySelector('td a[href]:not([target])');
+  if (select && !(link && (ctrlKey || metaKey))) select();
+  else
+    link?.dispatchEvent(
+      new window.MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey }),
+    );
+}
 
 /** A table, or a text without rows. */
 export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { readonly empty: ReactNode }) {
@@ -122,13 +139,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               data-selected={row.id === selectedId || undefined}
               data-checked={selection?.has(row.original) || undefined}
               data-selectable={onSelect !== undefined || undefined}
+              onClick={(event) => openRow(event, onSelect && (() => onSelect(row.original)))}
               {...(onSelect && {
                 tabIndex: 0,
                 'aria-selected': row.id === selectedId,
-                onClick: (event) => {
-                  // Links and buttons inside the row keep their own meaning.
-                  if (!(event.target as Element).closest(ownMeaning)) onSelect(row.original);
-                },
                 onKeyDown: (event) => selectByKey(event, row.original),
               })}
             >

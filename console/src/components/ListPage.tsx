@@ -47,10 +47,12 @@ interface ListPageProps<Row> {
   readonly onSearch: (changes: any) => void;
   readonly filters?: readonly Filter[];
   /** Without filters and rows. With a filter the list says that nothing matches. */
-  readonly empty: EmptyStateProps;
+  readonly empty: Omit<EmptyStateProps, 'action'>;
+  /** The button that makes one: beside the title, or in the empty list. */
+  readonly create?: ReactNode;
   /** Beside "Try again", for a failure that has another way out. */
   readonly errorHelp?: (error: Error) => ReactNode;
-  /** Buttons beside the title: create, `<CopyAs …>`. */
+  /** Beside the title: `<CopyAs …>`, other buttons. */
   readonly actions?: ReactNode;
   /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
   readonly detail?: {
@@ -78,18 +80,7 @@ interface ListPageProps<Row> {
 
 /** The one list pattern: title, filters with chips, table, pages of the server, detail pane. Everything is in the URL. */
 export function ListPage<Row>(props: ListPageProps<Row>) {
-  const {
-    title,
-    description,
-    noun,
-    query,
-    filters = [],
-    search,
-    onSearch,
-    actions,
-    detail,
-    children,
-  } = props;
+  const { title, description, noun, query, filters = [], search, onSearch, detail, children } = props;
   const { withTitle = true } = props;
   const selected = typeof search.selected === 'string' ? search.selected : undefined;
   const rows = query.data?.data ?? [];
@@ -102,6 +93,13 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
     isSelectable: props.selection?.isSelectable,
   });
   const selectionLabel = `${counted(checked.rows.length, noun)} selected`;
+  const isEmpty = isEmptyList(props);
+  const actions = (props.actions || (props.create && !isEmpty)) && (
+    <>
+      {props.actions}
+      {!isEmpty && props.create}
+    </>
+  );
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
@@ -114,7 +112,7 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
           </Group>
         )
       )}
-      {filters.length > 0 && (
+      {filters.length > 0 && !isEmpty && (
         <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
       )}
       {children}
@@ -148,6 +146,18 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   );
 }
 
+/** Nothing is there, and no filter hides it. */
+const isEmptyList = <Row,>({ query, filters = [], search }: ListPageProps<Row>): boolean =>
+  query.data !== undefined &&
+  (query.data.total ?? query.data.data.length) === 0 &&
+  query.data.data.length === 0 &&
+  !isFilteredBy(filters, search);
+
+const isFilteredBy = (filters: readonly Filter[], search: ListSearch): boolean =>
+  filters
+    .flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]))
+    .some((name) => search[name] !== undefined);
+
 interface ListContentProps<Row> extends ListPageProps<Row> {
   readonly selected: string | undefined;
   readonly checked: RowSelection<Row>;
@@ -178,8 +188,7 @@ function ListContent<Row>(props: ListContentProps<Row>) {
     );
   const rows = query.data?.data ?? [];
   const select = onOpen ?? (detail && ((row: Row) => onSearch({ selected: rowId(row) })));
-  const names = filters.flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]));
-  const isFiltered = names.some((name) => search[name] !== undefined);
+  const isFiltered = isFilteredBy(filters, search);
   const total = query.data?.total ?? rows.length;
   return (
     <>
@@ -206,9 +215,9 @@ function ListContent<Row>(props: ListContentProps<Row>) {
       ) : isFiltered ? (
         <EmptyState title={`No ${noun} match`} text="Change or clear the filters." icon="filter" />
       ) : (
-        <EmptyState {...empty} />
+        <EmptyState {...empty} action={props.create} />
       )}
-      <Footer {...props} total={total} />
+      {!isEmptyList(props) && <Footer {...props} total={total} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, SegmentedControl } from '@mantine/core';
+import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -53,9 +53,6 @@ const columns: readonly Column<DelegationChain>[] = [
   statusColumn('6rem'),
   { header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
 ];
-
-/** Beside the detail pane, which has the rest. */
-const narrowColumns = columns.filter(({ header }) => header !== 'API' && header !== 'Depth');
 
 const statusFilter: Filter = {
   kind: 'choice',
@@ -190,12 +187,14 @@ export function DelegationsPage() {
             <Suspense
               fallback={<div className={classes.placeholder} role="status" aria-label="Loading the graph" />}
             >
-              <GraphPanel
-                query={query}
-                selectedId={selected}
-                onSelect={select}
-                onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
-              />
+              <div className={classes.graph} data-beside={selected !== undefined || undefined}>
+                <GraphPanel
+                  query={query}
+                  selectedId={selected}
+                  onSelect={select}
+                  onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
+                />
+              </div>
             </Suspense>
           )}
           <ListPage
@@ -203,7 +202,7 @@ export function DelegationsPage() {
             withTitle={false}
             noun="delegations"
             query={list}
-            columns={selected === undefined ? columns : narrowColumns}
+            columns={columns}
             rowId={({ chainId }) => chainId}
             search={search}
             onSearch={setSearch}
@@ -215,9 +214,6 @@ export function DelegationsPage() {
                     title: 'No active delegations',
                     text: 'A delegation lends scopes to another agent for a limited time. The delegatee needs none of them itself.',
                     icon: 'delegations',
-                    action: mayDelegate ? (
-                      <Button onClick={() => setSearch({ delegate: true })}>Delegate</Button>
-                    ) : undefined,
                   }
             }
           />

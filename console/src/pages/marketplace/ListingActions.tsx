@@ -57,7 +57,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
         opened={dialog === 'withdraw'}
         onClose={close}
         title="Withdraw this listing?"
-        confirmLabel="Withdraw"
+        confirmLabel="Withdraw listing"
         operation="updateListing"
         input={{ params, body: { status: 'withdrawn' } }}
         refreshes={['/marketplace']}
@@ -70,7 +70,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
         opened={dialog === 'delete'}
         onClose={close}
         title="Delete this listing?"
-        confirmLabel="Delete"
+        confirmLabel="Delete listing"
         operation="deleteListing"
         input={{ params }}
         refreshes={['/marketplace']}

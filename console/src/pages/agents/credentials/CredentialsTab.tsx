@@ -109,12 +109,8 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
       <ListPage
         withTitle={false}
         title="Credentials"
-        actions={
-          <>
-            <CopyAs operation="listCredentials" input={input} />
-            {createButton}
-          </>
-        }
+        actions={<CopyAs operation="listCredentials" input={input} />}
+        create={createButton}
         noun="credentials"
         query={credentials}
         columns={mayWrite ? [...columns, actionColumn] : columns}
@@ -130,7 +126,6 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
             : isActive
               ? 'With a credential the agent gets tokens. Create one, and put its secret where the agent runs.'
               : 'Only an active agent can get a credential.',
-          action: (isActive && createButton) || undefined,
         }}
       />
       {mayWrite && (

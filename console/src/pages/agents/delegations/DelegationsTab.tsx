@@ -96,7 +96,6 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
         icon: 'delegations',
         title: 'No delegations',
         text: 'An agent can lend scopes that it holds to another agent, for a limited time.',
-        action: linkTo('Go to the delegations page'),
       }}
     />
   );

@@ -1,16 +1,8 @@
-import {
-  Checkbox,
-  Fieldset,
-  NumberInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
+import { Checkbox, NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
 import { agentTypes } from '../../../components/agent-types.ts';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { type AgentValues, deploymentEnvs, operatorScope } from './agent-form.ts';
 import { ScopeChecks } from './ScopeChecks.tsx';
 
@@ -73,7 +65,10 @@ export function AgentFields({
         {...form.getInputProps('dpopBoundAccessTokens', { type: 'checkbox' })}
       />
       {!isDocument && (
-        <Fieldset legend="Acting for people">
+        <FormSection
+          title="Acting for people"
+          summary={form.values.redirectUris.length === 0 ? 'it acts for no people' : 'it may act for people'}
+        >
           <Stack gap="sm">
             <TagsInput
               label="Redirect URIs"
@@ -97,7 +92,7 @@ export function AgentFields({
               {...form.getInputProps('notificationUri')}
             />
           </Stack>
-        </Fieldset>
+        </FormSection>
       )}
       {grantable.includes(operatorScope) && (
         <NumberInput

@@ -1,4 +1,4 @@
-import { Anchor, Group } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
@@ -97,14 +97,9 @@ export function AgentsPage() {
           text: mayRegister
             ? 'Register the first one. Then give it a credential, and watch its first token arrive.'
             : 'Registering one needs the scope agents:write.',
-          action: registerButton || undefined,
         }}
-        actions={
-          <Group gap="xs">
-            <CopyAs operation="listAgents" input={input} />
-            {registerButton}
-          </Group>
-        }
+        actions={<CopyAs operation="listAgents" input={input} />}
+        create={registerButton}
       />
       {mayRegister && <RegisterAgent opened={register} onClose={() => setSearch({ register: false })} />}
     </>

@@ -64,12 +64,8 @@ export function MembersTab({ organization }: { readonly organization: Organizati
     <>
       <ListPage
         withTitle={false}
-        actions={
-          <>
-            <CopyAs operation="listMembers" input={input} />
-            {addButton}
-          </>
-        }
+        actions={<CopyAs operation="listMembers" input={input} />}
+        create={addButton}
         title="Members"
         noun="members"
         query={members}
@@ -82,7 +78,6 @@ export function MembersTab({ organization }: { readonly organization: Organizati
           icon: 'agents',
           title: 'No members yet',
           text: 'An agent with the role admin manages this organization: its members, its people and its billing.',
-          action: addButton,
         }}
       />
       <AddMember

@@ -113,12 +113,8 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
       )}
       <ListPage
         withTitle={false}
-        actions={
-          <>
-            <CopyAs operation="listPeople" input={input} />
-            {inviteButton}
-          </>
-        }
+        actions={<CopyAs operation="listPeople" input={input} />}
+        create={inviteButton}
         title="People"
         noun="people"
         query={people}
@@ -150,7 +146,6 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           icon: 'account',
           title: 'No people yet',
           text: 'Invite colleagues, so that they sign in with their own account, and the audit log shows their names.',
-          action: inviteButton,
         }}
       />
       {(connections.data || connections.error) && (
