@@ -67,6 +67,10 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const client = { clientId: agentId, clientSecret: clientSecret ?? '' };
   await server.token(undefined, client);
   await page.getByText('The first token has arrived').waitFor();
+  const answer = (name: string) =>
+    page.getByRole('term').filter({ hasText: name }).locator('xpath=following-sibling::dd[1]');
+  await answer('Last token').getByText('just now').waitFor();
+  await page.getByRole('row', { name: /laptop.*just now/ }).waitFor();
   await page.getByRole('link', { name: 'See it in the activity' }).click();
   await page.getByRole('cell', { name: 'token.issued' }).waitFor();
   await page.getByRole('cell', { name: 'credential.generated' }).waitFor();
@@ -77,7 +81,10 @@ browserTest('from registering an agent to suspending it', async (t) => {
   await page.getByRole('option', { name: /Résumés/ }).click();
   await dialogOf(page).getByRole('checkbox', { name: 'resumes:read' }).check();
   await dialogOf(page).getByRole('button', { name: 'Grant scopes' }).click();
-  await page.getByRole('link', { name: resource.identifier }).waitFor();
+  await page.getByRole('row').getByRole('link', { name: resource.identifier }).waitFor();
+  await answer('Can reach').getByRole('link', { name: resource.identifier }).waitFor();
+  await answer('Belongs to').getByText('Talent').waitFor();
+  await answer('Expires next').getByText('in 2 months').waitFor();
 
   await page.getByRole('button', { name: 'Preview token' }).click();
   await choice(page, 'API').fill(resource.identifier);
@@ -380,7 +387,7 @@ browserTest(
   'editing sends only the fields that differ; an event does not replace what is typed',
   async (t) => {
     const { agentId } = await registered({ email: 'edit@talent.example' });
-    const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
+    const page = await server.open(t, `/agents/${agentId}?tab=identity`, { as: admin, keep: true });
     await page.getByRole('button', { name: 'Edit' }).click();
     await field(page, 'Owner').fill('New owner');
     await dialogOf(page).getByRole('checkbox', { name: 'Demand proof of possession (DPoP)' }).check();

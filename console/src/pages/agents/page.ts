@@ -32,7 +32,7 @@ export const agentsPage = definePage({
   ],
 });
 
-export const agentTabs = ['identity', 'credentials', 'access', 'delegations', 'activity'] as const;
+export const agentTabs = ['access', 'credentials', 'delegations', 'activity', 'identity'] as const;
 export type AgentTab = (typeof agentTabs)[number];
 
 /** `page`, `selected` and the filters are those of the list on the open tab. */
@@ -41,7 +41,7 @@ export const agentPage = definePage({
   title: 'Agent',
   scope: 'agents:read',
   search: {
-    tab: oneOfOr(agentTabs, 'identity'),
+    tab: oneOfOr(agentTabs, 'access'),
     page: wholeNumber(1),
     selected: text(),
     credential: oneOf(['active', 'revoked']),
