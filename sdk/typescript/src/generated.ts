@@ -180,7 +180,7 @@ export type NewConnection = { name: string; issuer: string; clientId: string; cl
 
 export type NewCredential = { expiresAt?: string | null | undefined; name?: string | null | undefined };
 
-export type NewDelegation = { delegateeId: string; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
+export type NewDelegation = { delegateeId: string; delegatorId?: string | undefined; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
 
 export type NewFederationPartner = { name: string; issuer: string; jwksUri: string; idJag?: boolean | undefined };
 

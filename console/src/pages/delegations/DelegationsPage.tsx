@@ -230,6 +230,7 @@ export function DelegationsPage() {
       <DelegateDialog
         opened={delegate && mayDelegate}
         onClose={() => setSearch({ delegate: false })}
+        lender={agentId}
         onDone={select}
       />
     </>
