@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { assertAccessible, assertFits, browserTest, goTo, startConsole, tabTo } from '../support/console.ts';
+import { until } from '../support/programs.ts';
 import { insertDelegations } from '../support/scenarios/delegation-rows.ts';
 import { type Client, createDelegationClient } from '../support/scenarios/delegations.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
