@@ -663,7 +663,7 @@ browserTest('the actions of an API, and the notification address of an agent', a
     },
   ]);
 
-  await goTo(page, `/agents/${agent.agentId}`);
+  await goTo(page, `/agents/${agent.agentId}?tab=identity`);
   await page.getByText('by asking: it has no notification address').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
   await openSection(dialog(page), 'Acting for people');

@@ -242,7 +242,7 @@ browserTest('an agent as a client, and what people may lend at an API', async (t
     name: 'Barbara',
     role: 'member',
   });
-  const page = await server.open(t, `/agents/${agentId}`);
+  const page = await server.open(t, `/agents/${agentId}?tab=identity`);
   await page.getByText('no: it has no redirect URIs').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
   await openSection(dialog(page), 'Acting for people');

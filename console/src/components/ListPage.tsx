@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Pagination, Text, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Column, DataTable } from './DataTable.tsx';
+import { type Column, DataTable, type Sorting } from './DataTable.tsx';
 import { DetailPane } from './DetailPane.tsx';
 import { EmptyState, type EmptyStateProps } from './EmptyState.tsx';
 import { ErrorState } from './ErrorState.tsx';
@@ -202,6 +202,7 @@ function ListContent<Row>(props: ListContentProps<Row>) {
             rowId={rowId}
             onSelect={select}
             selectedId={selected}
+            sorting={sortingOf(columns, search, onSearch)}
             selection={props.selection && { ...props.checked, nameOf: props.selection.nameOf }}
           />
         </div>
@@ -220,6 +221,33 @@ function ListContent<Row>(props: ListContentProps<Row>) {
       {!isEmptyList(props) && <Footer {...props} total={total} />}
     </>
   );
+}
+
+/** The search parameters `sort` and `order`. Those of the order without them are not written to the URL. */
+function sortingOf<Row>(
+  columns: readonly Column<Row>[],
+  search: ListSearch,
+  onSearch: (changes: Record<string, unknown>) => void,
+): Sorting | undefined {
+  const sorts = columns.flatMap(({ sort }) => sort ?? []);
+  const sorted = sorts.find(({ by, isDefault }) =>
+    search.sort === undefined ? isDefault : by === search.sort,
+  );
+  if (sorts.length === 0) return undefined;
+  const order = (search.order as Sorting['order'] | undefined) ?? sorted?.first ?? 'asc';
+  return {
+    by: sorted?.by,
+    order,
+    change: ({ by, first, isDefault }) => {
+      const next = by !== sorted?.by ? first : order === 'asc' ? 'desc' : 'asc';
+      onSearch({
+        sort: isDefault ? undefined : by,
+        order: next === first ? undefined : next,
+        page: 1,
+        selected: undefined,
+      });
+    },
+  };
 }
 
 function Footer<Row>({ query, noun, onSearch, total }: ListPageProps<Row> & { readonly total: number }) {

@@ -227,6 +227,7 @@ export function DelegationsPage() {
       <DelegateDialog
         opened={delegate && mayDelegate}
         onClose={() => setSearch({ delegate: false })}
+        lender={agentId}
         onDone={select}
       />
     </>

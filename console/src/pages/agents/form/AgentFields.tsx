@@ -19,6 +19,13 @@ export function AgentFields({
 }) {
   return (
     <Stack gap="md">
+      <TextInput
+        label="Display name"
+        description="What people call it. The e-mail address stays the name that proves something."
+        placeholder="Résumé reader"
+        maxLength={64}
+        {...form.getInputProps('displayName')}
+      />
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md" verticalSpacing="md">
         <Select
           label="Type"
@@ -45,6 +52,14 @@ export function AgentFields({
           {...form.getInputProps('version')}
         />
       </SimpleGrid>
+      <TagsInput
+        label="Labels"
+        description="Of the form key:value, such as team:talent, to find and group agents. They give no rights. Press Enter after each."
+        maxTags={20}
+        splitChars={[',']}
+        acceptValueOnBlur
+        {...form.getInputProps('labels')}
+      />
       <TagsInput
         label="Capabilities"
         description="Each of the form resource:action, such as resume:read. Press Enter after each."
