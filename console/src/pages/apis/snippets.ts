@@ -35,7 +35,7 @@ export function snippetsFor(
 const nodeJs = (
   { issuer, audience, organizationId }: Instance,
   scope: string,
-): string => `// npm install @countersign/sdk
+): string => `// Install the SDK from the repository: docs/guides/typescript-sdk.md
 import { createClient, createVerifier } from '@countersign/sdk';
 
 const issuer = ${literal(issuer)};
@@ -59,7 +59,7 @@ export const requireToken = (request, scope = ${literal(scope)}) =>
 const python = (
   { issuer, audience, organizationId }: Instance,
   scope: string,
-): string => `# pip install countersign
+): string => `# Install the SDK from the repository: docs/guides/python-sdk.md
 import os
 
 from countersign import Client, Signals, Verifier
