@@ -40,7 +40,8 @@ import { createClient, createVerifier } from '@countersign/sdk';
 
 const issuer = ${literal(issuer)};
 // This API's own credential: an agent with the scope tokens:read.
-const client = createClient({ issuer, clientId: process.env.CLIENT_ID, auth: process.env.CLIENT_SECRET });
+const { CLIENT_ID: clientId = '', CLIENT_SECRET: auth = '' } = process.env;
+const client = createClient({ issuer, clientId, auth });
 const verifier = createVerifier({
   issuer,
   audience: ${literal(audience)},
