@@ -322,8 +322,7 @@ browserTest(
     // The program is in this process, whose environment is shared; its verifier is closed with the test.
     const module = `${(code ?? '')
       .replace("'@countersign/sdk'", JSON.stringify(sdk))
-      .replace('process.env.CLIENT_ID', JSON.stringify(client_id))
-      .replace('process.env.CLIENT_SECRET', JSON.stringify(client_secret))}
+      .replace('process.env', JSON.stringify({ CLIENT_ID: client_id, CLIENT_SECRET: client_secret }))}
 export const close = verifier.close;`;
     const { requireToken: verify, close } = await import(
       `data:text/javascript,${encodeURIComponent(module)}`
