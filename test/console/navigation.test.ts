@@ -1,9 +1,17 @@
 /** The groups of the navigation, and the words for the role of a session. */
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { groupPages } from '../../console/src/app/navigation-groups.ts';
+import type { Page } from '../../console/src/app/page.ts';
 import { sessionRole } from '../../console/src/app/session-role.ts';
-import { pages } from '../../console/src/pages/registry.ts';
+
+const root = new URL('../../console/src/pages/', import.meta.url);
+const files = globSync('*/page.ts', { cwd: root.pathname });
+const modules: Record<string, Page>[] = await Promise.all(
+  files.map((file) => import(new URL(file, root).href)),
+);
+const pages = modules.flatMap((module) => Object.values(module));
 
 describe('navigation', () => {
   it('has no group of one: such a page stands at the top', () => {

@@ -1,8 +1,7 @@
 /** The description of a page: where it is, and what it needs. */
-import type { ComponentType } from 'react';
 import type { Scope } from '../api/generated.ts';
 import type { Session } from '../api/session.ts';
-import type { IconName } from '../components/Icon.tsx';
+import type { IconName } from '../components/icon-paths.ts';
 import type { SearchFields, SearchOf } from './search-params.ts';
 
 /** The entries of the first stand at the top, without a name. */
@@ -55,11 +54,6 @@ interface PageOptions<Fields extends SearchFields> {
 
 export interface Page<Fields extends SearchFields = SearchFields> extends PageOptions<Fields> {
   readonly search: Fields;
-}
-
-/** A page of the registry. */
-export interface LoadablePage extends Page {
-  readonly load: () => Promise<ComponentType>;
 }
 
 export const definePage = <const Fields extends SearchFields = Record<never, never>>(

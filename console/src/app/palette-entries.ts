@@ -1,5 +1,5 @@
 /** The entries of the palette that need no server: which ones match, and in which order. */
-import type { IconName } from '../components/Icon.tsx';
+import type { IconName } from '../components/icon-paths.ts';
 
 /** In this order. Those of the server come last, so that an answer moves nothing that is chosen already. */
 export const entryKinds = ['Pages', 'Actions', 'Agents', 'APIs', 'People'] as const;
