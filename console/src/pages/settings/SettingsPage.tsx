@@ -106,7 +106,8 @@ const SectionLink = ({ name, section, count, isCurrent }: SectionLinkProps) => (
       to="/settings"
       search={section === undefined ? {} : { section }}
       className={classes.link}
-      activeProps={{}}
+      // Every section has this path: the search tells which one is open.
+      activeOptions={{ exact: true, includeSearch: true }}
       data-current={isCurrent || undefined}
       aria-current={isCurrent ? 'true' : undefined}
     >
