@@ -19,6 +19,7 @@ import {
   readAll,
   text,
 } from '../../../test/support/object-storage-suite.ts';
+import { startPeer } from '../../../test/support/peers/http-peer.ts';
 import { startRelay } from '../../../test/support/peers/relay.ts';
 import {
   type S3Server,
@@ -265,6 +266,26 @@ describe('a bucket as object storage', async () => {
     assert.equal(await storage.read('object'), undefined);
     assert.equal(await storage.create('object', megabytes(6), text), 'created');
     assert.equal((await readAll(storage, 'object'))?.length, 6 * megabyte);
+  });
+
+  it('an answer that ends early, or that does not say its length: an error', async () => {
+    const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+    const restore = useCredentials(credentials);
+    const endpoint = await startPeer(({ url }, response) => {
+      response.writeHead(200, url?.includes('/short') ? { 'content-length': '10' } : {});
+      response.write('12345', () => (url?.includes('/short') ? response.destroy() : response.end()));
+    });
+    const storage = open({ endpoint });
+    await using(restore, async () => {
+      await assert.rejects(
+        readAll(storage, 'short'),
+        failsWith(/reading short failed: .*(aborted|ECONNRESET)/),
+      );
+      await assert.rejects(
+        storage.read('endless'),
+        failsWith(/reading endless failed: the server does not say how long it is/),
+      );
+    });
   });
 
   it('a server whose disk is full: an error, and no object', async (t) => {

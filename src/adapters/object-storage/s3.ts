@@ -80,16 +80,15 @@ export function openBucket(settings: BucketSettings, limits: Partial<S3Limits> =
     );
     if (!found) return undefined;
     const body = found.Body as Readable;
-    const bytes = found.ContentLength ?? 0;
+    const bytes = found.ContentLength;
+    if (bytes === undefined) {
+      body.destroy();
+      throw failure(doing, new Error('the server does not say how long it is'));
+    }
     const timer = createStallTimer(stallMs, { failure: () => timeoutError(stallMs), signal });
     const pieces = async function* () {
-      let received = 0;
       try {
-        for await (const piece of timer.whileAwaited<Uint8Array>(body)) {
-          received += piece.length;
-          yield piece;
-        }
-        if (received !== bytes) throw new Error(`${received} of ${bytes} bytes arrived`);
+        yield* timer.whileAwaited<Uint8Array>(body);
       } catch (error) {
         signal?.throwIfAborted();
         throw failure(doing, error);
