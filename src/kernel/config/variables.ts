@@ -1,4 +1,4 @@
-/** Every environment variable: description, parser and default. */
+/** Every environment variable: description, parser and default. One table, long as it is: a reader looks here for any of them, and documents are made from it. */
 import { limits } from '../../contract/limits.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 import { archiveEndpoint, archiveRegion, archiveUrl } from './archive.ts';
