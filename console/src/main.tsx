@@ -1,5 +1,6 @@
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
+import './app/fonts/fonts.css';
 import './app/global.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
@@ -28,7 +29,7 @@ createRoot(container).render(
       defaultColorScheme="auto"
       getStyleNonce={readNonce}
     >
-      <Notifications position="bottom-right" />
+      <Notifications position="top-center" limit={1} className="notices" />
       <QueryClientProvider client={queryClient}>
         <ErrorBoundary>
           <ConsolePages />

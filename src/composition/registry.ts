@@ -68,6 +68,7 @@ export function createRegistry(
     hasTrustPolicies,
     secretExpiries: (agentIds) => credentials.secretExpiries(agentIds),
     lastTokenDates: usage.lastTokenDates,
+    countGrants: (...wanted) => resources.access.countGrants(...wanted),
     readPublicKey,
   });
   const credentials = createCredentials({

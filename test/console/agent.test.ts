@@ -16,7 +16,7 @@ const { admin, registered, resource, send } = await createAgentFixture(server);
 
 browserTest('identity: DID document, and cards that the browser itself verifies', async (t) => {
   const { agentId } = await registered({ email: 'identity@talent.example' });
-  const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
+  const page = await server.open(t, `/agents/${agentId}?tab=identity`, { as: admin, keep: true });
   await page.getByRole('region', { name: 'DID document' }).getByText('JsonWebKey2020').waitFor();
   for (const format of ['Badge', 'A2A card', 'OASF record']) {
     await page.getByText(format, { exact: true }).click();
@@ -174,7 +174,7 @@ browserTest('delegations of the agent, given and received', async (t) => {
 
 browserTest('a suspended agent and a decommissioned one show what is left', async (t) => {
   const agent = await server.agent({ email: 'ending@talent.example', allowedScopes: ['agents:read'] });
-  const page = await server.open(t, `/agents/${agent.agentId}`, { as: admin, keep: true });
+  const page = await server.open(t, `/agents/${agent.agentId}?tab=identity`, { as: admin, keep: true });
   await openMenu(page, 'Suspend agent');
   await assertAccessible(page);
   await dialogOf(page).getByRole('button', { name: 'Suspend agent' }).click();

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { assertAccessible, browserTest, contentOf, goTo, startConsole, tabTo } from '../support/console.ts';
+import {
+  assertAccessible,
+  browserTest,
+  contentOf,
+  goTo,
+  openSection,
+  startConsole,
+  tabTo,
+} from '../support/console.ts';
 import {
   choice,
   createAgentFixture,
@@ -30,6 +38,7 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const page = await server.open(t, '/agents', { as: admin, keep: true });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
+  await openSection(dialogOf(page), 'Choose');
   await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
   assert.equal(await dialogOf(page).getByRole('checkbox', { checked: true }).count(), 0, 'no scopes');
   await fillAgent(page, { email: 'journey@talent.example', owner: 'Talent', capability: 'resume:read' });
@@ -67,6 +76,10 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const client = { clientId: agentId, clientSecret: clientSecret ?? '' };
   await server.token(undefined, client);
   await page.getByText('The first token has arrived').waitFor();
+  const answer = (name: string) =>
+    page.getByRole('term').filter({ hasText: name }).locator('xpath=following-sibling::dd[1]');
+  await answer('Last token').getByText('just now').waitFor();
+  await page.getByRole('row', { name: /laptop.*just now/ }).waitFor();
   await page.getByRole('link', { name: 'See it in the activity' }).click();
   await page.getByRole('cell', { name: 'token.issued' }).waitFor();
   await page.getByRole('cell', { name: 'credential.generated' }).waitFor();
@@ -77,7 +90,10 @@ browserTest('from registering an agent to suspending it', async (t) => {
   await page.getByRole('option', { name: /Résumés/ }).click();
   await dialogOf(page).getByRole('checkbox', { name: 'resumes:read' }).check();
   await dialogOf(page).getByRole('button', { name: 'Grant scopes' }).click();
-  await page.getByRole('link', { name: resource.identifier }).waitFor();
+  await page.getByRole('row').getByRole('link', { name: resource.identifier }).waitFor();
+  await answer('Can reach').getByRole('link', { name: resource.identifier }).waitFor();
+  await answer('Belongs to').getByText('Talent').waitFor();
+  await answer('Expires next').getByText('in 2 months').waitFor();
 
   await page.getByRole('button', { name: 'Preview token' }).click();
   await choice(page, 'API').fill(resource.identifier);
@@ -124,7 +140,7 @@ browserTest('the list: filters in the URL, chips, pages of the server, one reque
   await page.getByRole('option', { name: 'staging' }).click();
   await page.getByRole('link', { name: 'filter-b@talent.example' }).waitFor({ state: 'detached' });
   assert.match(page.url(), /q=filter-&deploymentEnv=staging/);
-  assert.deepEqual(asked, [`${api}/agents?q=filter-&deploymentEnv=staging&page=1&limit=25`]);
+  assert.deepEqual(asked, [`${api}/agents?q=filter-&deploymentEnv=staging&include=activity&page=1&limit=25`]);
   await page.reload();
   await page.getByRole('link', { name: 'filter-a@talent.example' }).waitFor();
   assert.equal(await page.getByRole('row').count(), 2, 'the head and one agent');
@@ -141,6 +157,87 @@ browserTest('the list: filters in the URL, chips, pages of the server, one reque
   assert.match(page.url(), new RegExp(`/console/agents/${agentId}$`));
   await page.getByRole('link', { name: 'All agents' }).click();
   await heading(page, 'Agents');
+});
+
+browserTest(
+  'many agents: names, labels, sorting in the URL; label, export and suspend the selected',
+  async (t) => {
+    const ids: string[] = [];
+    for (const [email, displayName] of [
+      ['many-a@talent.example', 'Zebra'],
+      ['many-b@talent.example', 'Antelope'],
+    ]) {
+      const { agentId } = await registered({ email, displayName, owner: 'Many', labels: { zoo: 'yes' } });
+      ids.push(agentId);
+    }
+    const page = await server.open(t, '/agents?q=many', { as: admin });
+    const names = () => page.locator('tbody a[href*="/agents/"]').allTextContents();
+    await page.getByRole('link', { name: 'Zebra' }).waitFor();
+    await page.getByText('many-a@talent.example').waitFor();
+    assert.deepEqual(await names(), ['Antelope', 'Zebra'], 'newest first');
+    const head = (name: string, order: string) =>
+      page.locator(`th[aria-sort=${order}]`).getByRole('button', { name }).waitFor();
+    await head('Registered', 'descending');
+    await page.getByRole('button', { name: 'Registered' }).click();
+    await head('Registered', 'ascending');
+    await page.getByRole('row').nth(1).getByText('Zebra').waitFor();
+    assert.match(page.url(), /\?q=many&order=asc$/);
+    await page.getByRole('button', { name: 'Agent', exact: true }).click();
+    await page.getByRole('row').nth(1).getByText('Antelope').waitFor();
+    assert.match(page.url(), /\?q=many&sort=name$/);
+    await head('Agent', 'ascending');
+
+    await page.getByRole('link', { name: 'zoo:yes' }).first().click();
+    await page.getByRole('button', { name: 'Remove filter Label' }).waitFor();
+    assert.match(page.url(), /label=zoo%3Ayes/);
+    await page.getByRole('checkbox', { name: /^Select all/ }).check();
+    await assertAccessible(page);
+    const bar = page.getByRole('region', { name: '2 agents selected' });
+    const downloading = page.waitForEvent('download');
+    await bar.getByRole('button', { name: 'Export' }).click();
+    const file = (await contentOf(await downloading)).toString();
+    assert.match(file, /"many-b@talent.example","Antelope"/);
+    assert.equal(file.trim().split('\r\n').length, 3);
+
+    await bar.getByRole('button', { name: 'Label' }).click();
+    await dialogOf(page).getByRole('combobox', { name: 'Labels to add' }).fill('team:birds');
+    await page.keyboard.press('Enter');
+    await dialogOf(page).getByRole('combobox', { name: 'Labels to remove' }).click();
+    await page.getByRole('option', { name: 'zoo:yes' }).click();
+    await page.keyboard.press('Escape');
+    await assertAccessible(page);
+    await dialogOf(page).getByRole('button', { name: 'Save labels' }).click();
+    await page.getByText('2 agents labelled.').waitFor();
+    for (const agentId of ids)
+      assert.deepEqual((await send('GET', `/agents/${agentId}`)).labels, { team: 'birds' });
+
+    await goTo(page, '/agents?label=team');
+    await page.getByRole('checkbox', { name: 'Select Zebra' }).check();
+    await page.getByRole('checkbox', { name: 'Select Antelope' }).check();
+    await bar.getByRole('button', { name: 'Suspend' }).click();
+    await dialogOf(page).getByRole('list', { name: 'Selected agents' }).getByText('Zebra').waitFor();
+    await assertAccessible(page);
+    await dialogOf(page).getByRole('button', { name: 'Suspend agents' }).click();
+    await page.getByText('2 agents suspended.').waitFor();
+    for (const agentId of ids) assert.equal((await send('GET', `/agents/${agentId}`)).status, 'suspended');
+  },
+);
+
+browserTest("an operator sees whose agents they are: other organizations' agents are marked", async (t) => {
+  const tenant = await createTenant(server);
+  const page = await server.open(t, '/agents');
+  const { email } = await send('GET', `/agents/${tenant.agentId}`);
+  await page.getByRole('row', { name: email }).getByText('other organization').waitFor();
+  assert.equal(
+    await page
+      .getByRole('row', { name: /admin@talent/ })
+      .getByText('other organization')
+      .count(),
+    0,
+  );
+  await page.getByRole('link', { name: email }).click();
+  await heading(page, email);
+  await page.getByText('other organization').waitFor();
 });
 
 browserTest('the states of the list: loading, empty, error with a request id, no permission', async (t) => {
@@ -216,6 +313,7 @@ browserTest(
     const values = { email: 'admin@talent.example', owner: 'Typed owner', capability: 'not a capability' };
     await fillAgent(page, { ...values, capability: 'nonsense' });
     await field(page, 'Version').fill('one');
+    await openSection(dialogOf(page), 'Choose');
     await dialogOf(page).getByRole('checkbox', { name: 'audit:read' }).check();
     await dialogOf(page).getByRole('button', { name: 'Register agent' }).click();
     await dialogOf(page).getByText('must be a semantic version', { exact: false }).first().waitFor();
@@ -299,7 +397,7 @@ browserTest(
   'editing sends only the fields that differ; an event does not replace what is typed',
   async (t) => {
     const { agentId } = await registered({ email: 'edit@talent.example' });
-    const page = await server.open(t, `/agents/${agentId}`, { as: admin, keep: true });
+    const page = await server.open(t, `/agents/${agentId}?tab=identity`, { as: admin, keep: true });
     await page.getByRole('button', { name: 'Edit' }).click();
     await field(page, 'Owner').fill('New owner');
     await dialogOf(page).getByRole('checkbox', { name: 'Demand proof of possession (DPoP)' }).check();
@@ -379,6 +477,8 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await tabTo(page, choice(page, 'Capabilities'));
   await page.keyboard.type('resume:read');
   await page.keyboard.press('Enter');
+  await tabTo(page, dialogOf(page).locator('summary', { hasText: 'Choose' }));
+  await page.keyboard.press('Enter');
   await tabTo(page, dialogOf(page).getByRole('checkbox', { name: 'agents:read' }));
   await page.keyboard.press('Space');
   await tabTo(page, dialogOf(page).getByRole('button', { name: 'Register agent' }));
@@ -415,11 +515,11 @@ browserTest('"Copy as…": the request of the list as curl, command, TypeScript 
   for (const [item, text] of [
     [
       'curl',
-      `curl '${server.url}/api/v1/agents?status=active&page=1&limit=25' \\\n  -H "Authorization: Bearer $TOKEN"`,
+      `curl '${server.url}/api/v1/agents?status=active&include=activity&page=1&limit=25' \\\n  -H "Authorization: Bearer $TOKEN"`,
     ],
     ['Command line', `countersign agents list \\\n  --status active`],
     ['TypeScript', 'client.api.listAgents({ query: { status: "active", page: 1, limit: 25 } })'],
-    ['Python', 'client.get("/agents", status="active", page=1, limit=25)'],
+    ['Python', 'client.get("/agents", status="active", include="activity", page=1, limit=25)'],
   ] as const) {
     await page.getByRole('menuitem', { name: item }).click();
     await page.getByRole('menuitem', { name: 'Copied' }).waitFor();

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
-import { assertAccessible, assertFits, browserTest, goTo, startConsole, tabTo } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertFits,
+  browserTest,
+  goTo,
+  openSection,
+  startConsole,
+  tabTo,
+} from '../support/console.ts';
 import { allTenantScopes, createResourceClient } from '../support/scenarios/resources/resources.ts';
 
 const server = await startConsole();
@@ -27,7 +35,7 @@ browserTest('an empty list; an API is registered; what was typed stays after a f
 
   await button(page, 'Register an API').first().click();
   const dialog = page.getByRole('dialog', { name: 'Register an API' });
-  await button(dialog, 'Register').click();
+  await button(dialog, 'Register API').click();
   await dialog.getByText('Give it a name.').waitFor();
   await dialog.getByText(/printable ASCII/).waitFor();
   await assertAccessible(page);
@@ -38,16 +46,17 @@ browserTest('an empty list; an API is registered; what was typed stays after a f
   await button(dialog, 'Add a scope').click();
   await dialog.getByRole('textbox', { name: 'Name of scope 2' }).fill('agents:read');
   await dialog.getByRole('textbox', { name: 'Token lifetime in seconds' }).fill('900');
+  await openSection(dialog, 'Facts about the agent');
   await dialog.getByRole('checkbox', { name: /agent_type/ }).check();
   // At its field: the name of a scope of the server's own API.
-  await button(dialog, 'Register').click();
+  await button(dialog, 'Register API').click();
   await dialog
     .getByText(/is the name of a scope of this server/)
     .first()
     .waitFor();
   await dialog.getByText(/Request id/).waitFor();
   await dialog.getByRole('textbox', { name: 'Name of scope 2' }).fill('refund');
-  await button(dialog, 'Register').click();
+  await button(dialog, 'Register API').click();
   await dialog
     .getByRole('alert')
     .getByText(/already|exists|registered/i)
@@ -58,10 +67,10 @@ browserTest('an empty list; an API is registered; what was typed stays after a f
   );
   const identifier = identifierOf();
   await dialog.getByRole('textbox', { name: 'Identifier' }).fill(identifier);
-  await button(dialog, 'Register').click();
+  await button(dialog, 'Register API').click();
   await dialog.getByText(/did not answer/).waitFor();
   await page.unroute('**/api/v1/resources');
-  await button(dialog, 'Register').click();
+  await button(dialog, 'Register API').click();
 
   await heading(page, 'Orders').waitFor();
   await page.getByText(identifier).waitFor();
@@ -91,7 +100,7 @@ browserTest('edit says which scopes end; delete says which holders and shares en
   await edit.getByText('Ends with this change: orders:read').waitFor();
   await assertAccessible(page);
   await edit.getByRole('textbox', { name: 'Name', exact: true }).fill('Orders 2');
-  await button(edit, 'Save').click();
+  await button(edit, 'Save API').click();
   await heading(page, 'Orders 2').waitFor();
   assert.deepEqual(Object.values(await grantsOf(owner, owner.agentId)), [['refund']]);
 
@@ -100,7 +109,7 @@ browserTest('edit says which scopes end; delete says which holders and shares en
   await dialog.getByText('The grants of 1 agent, and their tokens').waitFor();
   await dialog.getByText('The shares with 1 organization, with the grants of 1 agent there.').waitFor();
   await assertAccessible(page);
-  await button(dialog, 'Delete').click();
+  await button(dialog, 'Delete API').click();
   await page.getByText('No APIs yet').waitFor();
   assert.deepEqual(await grantsOf(admin, other.agentId), {});
 });
@@ -116,14 +125,14 @@ browserTest(
     await page.getByText('No agent holds a scope of this API').waitFor();
     await button(page, 'Grant to an agent').first().click();
     const dialog = page.getByRole('dialog', { name: 'Grant scopes to an agent' });
-    await button(dialog, 'Grant').click();
+    await button(dialog, 'Grant scopes').click();
     await dialog.getByText('Choose an agent.').waitFor();
     await dialog.getByRole('combobox', { name: 'Agent' }).fill(email.slice(0, 12));
     await page.getByRole('option', { name: email }).click();
     await dialog.getByRole('checkbox', { name: 'orders:read' }).check();
     await dialog.getByRole('checkbox', { name: 'refund' }).check();
     await assertAccessible(page);
-    await button(dialog, 'Grant').click();
+    await button(dialog, 'Grant scopes').click();
     const row = page.getByRole('row', { name: new RegExp(email) });
     await row.waitFor();
     assert.deepEqual(await grantsOf(owner, agentId), { [identifier]: ['orders:read', 'refund'] });
@@ -141,7 +150,7 @@ browserTest(
     const change = page.getByRole('dialog', { name: 'Change the grant' });
     await change.getByRole('checkbox', { name: 'refund' }).uncheck();
     await change.getByText('Ends at once: refund').waitFor();
-    await button(change, 'Save').click();
+    await button(change, 'Save grant').click();
     await change.waitFor({ state: 'detached' });
     assert.deepEqual(await grantsOf(owner, agentId), { [identifier]: ['orders:read'] });
 
@@ -155,7 +164,7 @@ browserTest(
     await button(page, 'Remove filter Scope').click();
     await button(row, 'Take back').click();
     await page.getByText('Its tokens for this API, at once for introspection.').waitFor();
-    await button(page.getByRole('dialog'), 'Take back').click();
+    await button(page.getByRole('dialog'), 'Take back grant').click();
     await page.getByText('No agent holds a scope of this API').waitFor();
     assert.deepEqual(await grantsOf(owner, agentId), {});
   },
@@ -196,7 +205,7 @@ browserTest('a grant starts from the scopes of the chosen agent, once they are k
   await page.unroute('**/api/v1/agents/*/grants?*');
   await button(dialog, 'Try again').click();
   await box('orders:read').check();
-  await button(dialog, 'Grant').click();
+  await button(dialog, 'Grant scopes').click();
   await dialog.waitFor({ state: 'detached' });
   assert.deepEqual(await grantsOf(owner, second.agentId), { [identifier]: ['orders:read'] });
   assert.deepEqual(await grantsOf(owner, first.agentId), { [identifier]: ['refund'] });
@@ -211,11 +220,11 @@ browserTest('an offer is declined, and a share is left; the text of the owner st
   const page = await server.open(t, '/apis', { as: admin });
   await page.getByText(hostile).waitFor();
   await button(page, 'Decline').click();
-  await button(page.getByRole('dialog'), 'Decline').click();
+  await button(page.getByRole('dialog'), 'Decline offer').click();
   await page.getByText('Offered by other organizations').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Orders' }).click();
   await button(page, 'Leave share').click();
-  await button(page.getByRole('dialog'), 'Leave').click();
+  await button(page.getByRole('dialog'), 'Leave API').click();
   await page.getByText('No APIs yet').waitFor();
   assert.equal((await call('GET', '/shares', other.token)).json.total, 0);
 });
@@ -249,14 +258,14 @@ browserTest('an API is shared; the other organization sees and grants it, and no
   const dialog = page.getByRole('dialog', { name: 'Share with an organization' });
   await dialog.getByLabel('Organization id').fill('partner');
   await dialog.getByRole('checkbox', { name: 'refund' }).check();
-  await button(dialog, 'Share').click();
+  await button(dialog, 'Share API').click();
   await dialog.getByText('The id of an organization is a UUID.').waitFor();
   await dialog.getByLabel('Organization id').fill(randomUUID());
-  await button(dialog, 'Share').click();
+  await button(dialog, 'Share API').click();
   await dialog.getByText(/Request id/).waitFor();
   assert.equal(await dialog.getByRole('checkbox', { name: 'refund' }).isChecked(), true);
   await dialog.getByLabel('Organization id').fill(other.organizationId);
-  await button(dialog, 'Share').click();
+  await button(dialog, 'Share API').click();
   await page.getByRole('cell', { name: other.organizationId }).waitFor();
   await assertAccessible(page);
 
@@ -313,8 +322,7 @@ browserTest(
     // The program is in this process, whose environment is shared; its verifier is closed with the test.
     const module = `${(code ?? '')
       .replace("'@countersign/sdk'", JSON.stringify(sdk))
-      .replace('process.env.CLIENT_ID', JSON.stringify(client_id))
-      .replace('process.env.CLIENT_SECRET', JSON.stringify(client_secret))}
+      .replace('process.env', JSON.stringify({ CLIENT_ID: client_id, CLIENT_SECRET: client_secret }))}
 export const close = verifier.close;`;
     const { requireToken: verify, close } = await import(
       `data:text/javascript,${encodeURIComponent(module)}`

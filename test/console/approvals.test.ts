@@ -13,6 +13,7 @@ import {
   browserTest,
   goTo,
   type OpenOptions,
+  openSection,
   pressTo,
   settle,
   startConsole,
@@ -628,6 +629,7 @@ browserTest('the actions of an API, and the notification address of an agent', a
   const page = await server.open(t, `/apis/${api.resourceId}?tab=actions`);
   await page.getByRole('heading', { name: 'No actions described' }).waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
+  await openSection(dialog(page), 'Actions');
   await dialog(page).getByRole('button', { name: 'Add an action' }).click();
   await dialog(page).getByLabel('Type of action 1').fill('Pay ment');
   const schema = dialog(page).getByLabel('JSON Schema of action 1');
@@ -661,9 +663,10 @@ browserTest('the actions of an API, and the notification address of an agent', a
     },
   ]);
 
-  await goTo(page, `/agents/${agent.agentId}`);
+  await goTo(page, `/agents/${agent.agentId}?tab=identity`);
   await page.getByText('by asking: it has no notification address').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
+  await openSection(dialog(page), 'Acting for people');
   const address = dialog(page).getByLabel('Notification address');
   await address.fill('http://agent.example/approvals');
   await dialog(page).getByRole('button', { name: 'Save changes' }).click();
@@ -676,6 +679,7 @@ browserTest('the actions of an API, and the notification address of an agent', a
     'https://agent.example/approvals',
   );
   await page.getByRole('button', { name: 'Edit' }).click();
+  await openSection(dialog(page), 'Acting for people');
   await address.fill('');
   await dialog(page).getByRole('button', { name: 'Save changes' }).click();
   await page.getByText('by asking: it has no notification address').waitFor();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { assertAccessible, assertFits, browserTest, goTo, startConsole, tabTo } from '../support/console.ts';
+import { until } from '../support/programs.ts';
 import { insertDelegations } from '../support/scenarios/delegation-rows.ts';
 import { type Client, createDelegationClient } from '../support/scenarios/delegations.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
@@ -144,6 +145,34 @@ browserTest('delegate: scopes of an API, and passing on a delegation that the se
   await dialog.getByRole('button', { name: 'Delegate' }).click();
   await page.getByRole('button', { name: 'I have stored it' }).click();
   await details(page).getByText('giver@orders.example').first().waitFor();
+});
+
+browserTest('delegate: an admin lends from one agent to another, also scopes of an API', async (t) => {
+  const tenant = await team();
+  const [lender, worker] = [
+    await tenant.agent('lender@for.example'),
+    await tenant.agent('worker@for.example'),
+  ];
+  const orders = await insertResource(['orders:read'], { organizationId: tenant.organizationId });
+  await setGrant(lender.agentId, orders, ['orders:read']);
+  const page = await server.open(t, `/agents/${lender.agentId}?tab=delegations`);
+  await page.getByRole('link', { name: 'Lend its scopes' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delegate' });
+  const lending = dialog.getByRole('combobox', { name: 'Delegator' });
+  await until(
+    'the delegator',
+    async () => (await lending.inputValue()) === 'lender@for.example' || undefined,
+  );
+  await dialog.getByRole('combobox', { name: 'Delegatee' }).fill('worker@for');
+  await page.getByRole('option', { name: 'worker@for.example' }).click();
+  await dialog.getByRole('combobox', { name: 'API' }).click();
+  await page.getByRole('option', { name: orders.identifier }).click();
+  await dialog.getByRole('checkbox', { name: 'orders:read' }).check();
+  await assertAccessible(page);
+  await dialog.getByRole('button', { name: 'Delegate' }).click();
+  const delegationToken = (await page.getByTestId('secret').textContent()) ?? '';
+  const answer = await exchange(worker, delegationToken, { resource: orders.identifier });
+  assert.equal(answer.json.scope, 'orders:read', answer.text);
 });
 
 browserTest('delegate: a refusal keeps what was typed and shows the request id', async (t) => {

@@ -134,6 +134,22 @@ browserTest('theme: the choice survives a reload', async (t) => {
   await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
 });
 
+browserTest(
+  'the typeface of texts and of code comes from this server, with figures of one width',
+  async (t) => {
+    const page = await server.open(t, '/', { keep: true });
+    await overview(page).waitFor();
+    for (const font of ['Atkinson Hyperlegible Next', 'Atkinson Hyperlegible Mono'])
+      assert.equal(
+        await page.evaluate<number>(`document.fonts.load('1rem "${font}"').then((all) => all.length)`),
+        1,
+      );
+    const style = await page.evaluate<Record<string, string>>('({ ...getComputedStyle(document.body) })');
+    assert.match(style.fontFamily ?? '', /^"Atkinson Hyperlegible Next"/);
+    assert.equal(style.fontVariantNumeric, 'tabular-nums');
+  },
+);
+
 browserTest('360 px: nothing scrolls sideways, and the navigation opens and closes', async (t) => {
   const page = await server.open(t, '/', { width: 360, height: 640, keep: true });
   await overview(page).waitFor();
@@ -213,31 +229,48 @@ browserTest('the tab order that other tests read is the order of real keys', asy
   }
 });
 
-browserTest('palette: pages by name, agents by the search of the server, arrow keys and Enter', async (t) => {
-  const { agentId } = await server.agent({ email: 'palette-target@example.com' });
-  const page = await server.open(t, '/', { keep: true });
-  await overview(page).waitFor();
-  await page.getByRole('button', { name: /^Search/ }).click();
-  const input = page.getByRole('combobox', { name: 'Search pages, actions and agents' });
-  await input.fill('no such thing at all');
-  await page.getByText('Nothing has this name.').waitFor();
-  await input.fill('overview');
-  await page.getByRole('option', { name: /Overview/ }).waitFor();
-  await assertAccessible(page);
-  const requests: string[] = [];
-  page.on('request', (request) => requests.push(request.url()));
-  await input.fill('');
-  await input.pressSequentially('palette-target', { delay: 20 });
-  const option = page.getByRole('option', { name: /palette-target@example.com/ });
-  await option.waitFor();
-  const searches = requests.filter((url) => url.includes('/agents?'));
-  assert.ok(searches.length <= 3, `one search for many keys, not ${searches.length}`);
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowUp');
-  assert.equal(await option.getAttribute('aria-selected'), 'true');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(`**/console/agents/${agentId}`);
-});
+browserTest(
+  'palette: pages by name, agents, APIs and people by one search of the server each, arrow keys and Enter',
+  async (t) => {
+    const { agentId } = await server.agent({ email: 'palette-target@example.com' });
+    const page = await server.open(t, '/', { keep: true });
+    await overview(page).waitFor();
+    await page.getByRole('button', { name: /^Search/ }).click();
+    const input = page.getByRole('combobox', { name: 'Search agents, APIs, people, pages and actions' });
+    await input.fill('no such thing at all');
+    await page.getByText('Nothing has this name.').waitFor();
+    await input.fill('overview');
+    await page.getByRole('option', { name: /Overview/ }).waitFor();
+    await assertAccessible(page);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await input.fill('');
+    await input.pressSequentially('palette-target', { delay: 20 });
+    const option = page.getByRole('option', { name: /palette-target@example.com/ });
+    await option.waitFor();
+    for (const path of ['/agents?', '/resources?', '/people?']) {
+      const searches = requests.filter((url) => url.includes(path));
+      assert.ok(searches.length >= 1 && searches.length <= 3, `${searches.length} searches for many keys`);
+    }
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await option.getAttribute('aria-selected'), 'true');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/console/agents/${agentId}`);
+    const identifier = 'https://palette-api.example.com';
+    const payload = { identifier, name: 'Ledger', scopes: [{ name: 'ledger:read', description: 'Read it' }] };
+    const made = await server.call('POST', '/api/v1/resources', { token: await server.token(), payload });
+    assert.equal(made.status, 201, made.text);
+    await page.keyboard.press('Control+k');
+    await input.fill('palette-api');
+    await page
+      .getByRole('group', { name: 'APIs' })
+      .getByRole('option', { name: /Ledger/ })
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/console/apis/${made.json.resourceId}`);
+  },
+);
 
 browserTest('an address that is no page: a page of the console says so', async (t) => {
   const page = await server.open(t, '/no/such/page', { keep: true });
@@ -250,12 +283,13 @@ browserTest('an address that is no page: a page of the console says so', async (
 browserTest('a lost connection: a message, and it goes away when the server answers again', async (t) => {
   const page = await server.open(t, '/', { allow: [/net::ERR/], keep: true });
   await overview(page).waitFor();
-  await page.context().route('**/console/api/v1/agents?*', (route) => route.abort('connectionrefused'));
+  const searches = /\/console\/api\/v1\/(agents|resources|organizations)\b/;
+  await page.context().route(searches, (route) => route.abort('connectionrefused'));
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox').fill('some agent');
   const notice = page.getByText('No connection to the server');
   await notice.waitFor({ state: 'attached' });
-  await page.context().unroute('**/console/api/v1/agents?*');
+  await page.context().unroute(searches);
   await page.getByRole('combobox').fill('another agent');
   await notice.waitFor({ state: 'detached' });
 });

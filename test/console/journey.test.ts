@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { browserTest, settle, startConsole } from '../support/console.ts';
+import { browserTest, openSection, settle, startConsole } from '../support/console.ts';
 
 const pictures = fileURLToPath(new URL('../../docs/images/console', import.meta.url));
 const takesPictures = process.env.SCREENSHOTS === '1';
@@ -52,6 +52,7 @@ browserTest('a newcomer registers, grants, delegates, suspends and verifies', as
   await dialog(page).getByRole('textbox', { name: 'Owner' }).fill('Finance');
   await dialog(page).getByRole('combobox', { name: 'Capabilities' }).fill('invoice:read');
   await page.keyboard.press('Enter');
+  await openSection(dialog(page), 'Choose');
   await dialog(page).getByRole('checkbox', { name: 'agents:read' }).check();
   await picture(page, 'register-agent');
   await dialog(page).getByRole('button', { name: 'Register agent' }).click();
@@ -75,7 +76,7 @@ browserTest('a newcomer registers, grants, delegates, suspends and verifies', as
   await dialog(page).getByRole('textbox', { name: 'Name', exact: true }).fill('Invoices');
   await dialog(page).getByRole('textbox', { name: 'Identifier' }).fill('https://api.acme.example/invoices');
   await dialog(page).getByRole('textbox', { name: 'Name of scope 1' }).fill('invoices:read');
-  await dialog(page).getByRole('button', { name: 'Register', exact: true }).click();
+  await dialog(page).getByRole('button', { name: 'Register API', exact: true }).click();
   await page.getByRole('heading', { name: 'Invoices', level: 1 }).waitFor();
 
   await page.goto(`${agentPage}?tab=access`);

@@ -86,6 +86,9 @@ browserTest('create a draft, publish, edit, withdraw and delete it', async (t) =
   const details = page.getByRole('complementary', { name: 'Details' });
   await details.getByText('draft', { exact: true }).waitFor();
   await details.getByRole('button', { name: 'Publish' }).click();
+  const publish = page.getByRole('dialog', { name: 'Publish to your organization?' });
+  await publish.getByRole('region', { name: 'This becomes visible' }).getByText('Scores resumes.').waitFor();
+  await publish.getByRole('button', { name: 'Publish to your organization' }).click();
   await details.getByText('published', { exact: true }).waitFor();
 
   await details.getByRole('button', { name: 'Edit' }).click();
@@ -203,7 +206,8 @@ browserTest('publishing to everyone asks first, and shows what becomes public', 
       .json;
   await details.getByRole('button', { name: 'Publish' }).click();
   const facts = dialog.getByRole('region', { name: 'This becomes public' });
-  for (const text of ['Reader', 'Does things.', 'did:web:']) await facts.getByText(text).first().waitFor();
+  for (const text of ['Reader', 'Does things.', 'did:web:', 'owner '])
+    await facts.getByText(text).first().waitFor();
   await assertAccessible(page);
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });

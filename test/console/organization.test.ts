@@ -74,18 +74,18 @@ browserTest('an admin adds, changes and removes a member', async (t) => {
   await settled(page);
   await assertAccessible(page);
   await dialog(page).getByRole('button', { name: 'Add member' }).click();
-  await rowOf(page, other.email).getByRole('cell', { name: 'member', exact: true }).waitFor();
+  await rowOf(page, other.email).getByRole('cell', { name: 'Member', exact: true }).waitFor();
   await rowOf(page, other.email)
     .getByRole('button', { name: /^Change role/ })
     .click();
   await dialog(page).getByRole('radio', { name: 'admin' }).check();
   await dialog(page).getByRole('button', { name: 'Save role' }).click();
-  await rowOf(page, other.email).getByRole('cell', { name: 'admin', exact: true }).waitFor();
+  await rowOf(page, other.email).getByRole('cell', { name: 'Admin', exact: true }).waitFor();
   await rowOf(page, other.email)
     .getByRole('button', { name: /^Remove/ })
     .click();
   await dialog(page)
-    .getByText(/loses the role admin/)
+    .getByText(/loses the role Admin/)
     .waitFor();
   await settled(page);
   await dialog(page).getByRole('button', { name: 'Remove member' }).click();
@@ -126,7 +126,7 @@ browserTest(
     await dialog(page).getByLabel('Name').fill('Rear Admiral Hopper');
     await dialog(page).getByRole('radio', { name: 'viewer' }).check();
     await dialog(page).getByRole('button', { name: 'Save changes' }).click();
-    await rowOf(page, 'Rear Admiral Hopper').getByRole('cell', { name: 'viewer', exact: true }).waitFor();
+    await rowOf(page, 'Rear Admiral Hopper').getByRole('cell', { name: 'Viewer', exact: true }).waitFor();
     await rowOf(page, 'Rear Admiral Hopper')
       .getByRole('button', { name: /^Remove/ })
       .click();

@@ -19,6 +19,9 @@ const hostile = '<img src=x onerror="document.title=\'owned\'">\u202Egnp.exe';
 const longName = 'x'.repeat(64);
 
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+/** One of the figures at the head of the page, a link. */
+const figure = (page: Page, label: string) =>
+  section(page, 'Headline figures').getByRole('link', { name: new RegExp(`^${label} `) });
 const post = async (url: string, payload: object = {}) => {
   const answer = await server.call('POST', url, { token: await server.token(), payload });
   assert.ok(answer.status < 300, answer.text);
@@ -150,8 +153,9 @@ browserTest(
     );
     for (let round = 0; round < 3; round += 1) await server.app.audit.watch();
     await page.goto('/console');
-    await section(page, label).getByText('None.', { exact: true }).waitFor();
-    await page.getByRole('link', { name: /Audit log not intact/ }).waitFor();
+    await page.getByText('No agent can change things here').waitFor();
+    assert.equal(await section(page, label).count(), 0);
+    await figure(page, 'Audit log').getByText('Not intact').waitFor();
     await assertAccessible(page);
   },
 );
@@ -167,7 +171,7 @@ browserTest(
     await server.sql('delete from token_months where organization_id = $1', [tenant.organizationId]);
     const page = await server.open(t, '/', { as: reader });
     await page.getByText('need the scope audit:read').waitFor();
-    await page.getByText('This needs the scope webhooks:read').waitFor();
+    await page.getByText('need the scope webhooks:read').waitFor();
     const guide = section(page, 'Start');
     await guide.getByRole('button', { name: 'Copy command' }).waitFor();
     // A forgotten tab asks for nothing, so that its session ends.
@@ -191,11 +195,11 @@ browserTest('the guide and a burst of events: the page loads at most every five 
   const tenant = await createTenant(server);
   const page = await server.open(t, '/', { as: tenant });
   await section(page, 'Start').waitFor();
-  await page.getByRole('img', { name: 'Live: changes appear by themselves' }).waitFor();
+  await page.getByRole('button', { name: 'Live: about live updates' }).waitFor();
   const before = await overviewOf(tenant);
   let requests = 0;
   // The step stays undone, so that each event concerns the guide.
-  await page.route('**/console/api/v1/overview', async (route) => {
+  await page.route('**/console/api/v1/overview?*', async (route) => {
     requests += 1;
     await route.fulfill({ json: before });
   });
@@ -233,12 +237,26 @@ browserTest(
       shown.filter(([, issued, refused]) => issued !== '0' || refused !== '0'),
       busy.map(({ minute, issued, refused }) => [minute.slice(11, 16), String(issued), String(refused)]),
     );
-    const refusals = await cellsOf(page, 'Refusals by reason');
+    // Each bar has its label and its number.
+    const bars = section(page, 'Refusals by reason').getByRole('listitem');
+    const refusals = (await bars.allInnerTexts()).map((text) => text.split('\n'));
     assert.deepEqual(
-      refusals.map(([, count]) => Number(count)),
+      refusals.map((lines) => Number(lines.at(-1))),
       overview.refusals.data.map(({ count }: { count: number }) => count),
     );
     assert.match(refusals[0]?.[0] ?? '', /^Token: /);
+
+    const headline = await section(page, 'Headline figures').getByRole('link').allInnerTexts();
+    assert.deepEqual(
+      headline.map((text) => text.split('\n').slice(0, 2)),
+      [
+        ['Agents', String(overview.agents.active)],
+        ['Tokens today', String(overview.tokensToday.issued)],
+        ['Refusals', String(overview.refusals.total)],
+        ['Waiting approvals', '2'],
+        ['Audit log', 'Intact'],
+      ],
+    );
 
     const [credential] = await cellsOf(page, 'Expiring credentials');
     assert.equal(credential?.[1], 'nightly');
@@ -248,23 +266,35 @@ browserTest(
     assert.match(webhook?.[1] ?? '', /^2 failed\s+1 dead letter$/);
     assert.match(webhook?.[2] ?? '', /connection refused/);
 
-    const approvals = section(page, 'Approvals');
-    await approvals.getByText('90 s', { exact: true }).waitFor();
-    await approvals.getByRole('link', { name: '2', exact: true }).click();
+    const approvals = figure(page, 'Waiting approvals');
+    await approvals.getByText('decided in 90 s (median)').waitFor();
+    await approvals.click();
     await page.waitForURL(/\/console\/approvals\?tab=organization&status=pending$/);
     await page.getByText('2 approvals', { exact: true }).first().waitFor();
 
     await goTo(page, '/');
-    for (const control of await page.getByText('Table', { exact: true }).all()) await control.click();
-    await page.getByRole('table', { name: 'Refusals by reason' }).getByRole('row').nth(1).click();
+    await bars.first().getByRole('button').click();
     await page.waitForURL(/\/console\/audit\?/);
     const refused = new URL(page.url()).searchParams;
     assert.deepEqual([refused.get('action'), refused.get('outcome')], ['token.refused', 'failure']);
     assert.ok(refused.get('from'));
 
     await goTo(page, '/');
-    await page.getByRole('link', { name: /Audit log intact, checked/ }).click();
+    await figure(page, 'Audit log')
+      .getByText(/checked/)
+      .waitFor();
+    await figure(page, 'Audit log').click();
     await page.waitForURL(/\/console\/audit$/);
+
+    for (const [label, address] of [
+      ['Agents', /\/console\/agents$/],
+      ['Tokens today', /\/console\/usage$/],
+      ['Refusals', /\/console\/audit\?outcome=failure&from=/],
+    ] as const) {
+      await goTo(page, '/');
+      await figure(page, label).click();
+      await page.waitForURL(address);
+    }
 
     // A bar opens its minute.
     await goTo(page, '/');
@@ -297,16 +327,16 @@ browserTest(
     await assertAccessible(page);
     await page.unroute(answers);
 
+    // A lost connection is no error of the page, which goes on by itself.
     await page.route(answers, (route) => route.abort());
     await alert.getByRole('button', { name: 'Try again' }).click();
-    await alert.getByText('The server did not answer').first().waitFor();
-    await page.unroute(answers);
+    await page.getByText('No connection to the server').waitFor();
+    assert.equal(await alert.count(), 0);
 
     const overview = await overviewOf(tenant);
     overview.tokens.truncatedBefore = '2030-01-31T12:00:00.000Z';
     overview.expiringCredentials.total = 1_000;
     await page.route(answers, (route) => route.fulfill({ json: overview }));
-    await alert.getByRole('button', { name: 'Try again' }).click();
     await section(page, 'Expiring credentials').waitFor();
     assert.equal(await alert.count(), 0);
     await page.getByText('those since 2030-01-31 12:00:00 UTC').waitFor();

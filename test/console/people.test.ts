@@ -11,6 +11,7 @@ import {
   assertNoSidewaysScroll,
   browserTest,
   goTo,
+  openSection,
   pressTo,
   startConsole,
 } from '../support/console.ts';
@@ -241,9 +242,10 @@ browserTest('an agent as a client, and what people may lend at an API', async (t
     name: 'Barbara',
     role: 'member',
   });
-  const page = await server.open(t, `/agents/${agentId}`);
+  const page = await server.open(t, `/agents/${agentId}?tab=identity`);
   await page.getByText('no: it has no redirect URIs').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
+  await openSection(dialog(page), 'Acting for people');
   const uris = dialog(page).getByRole('combobox', { name: 'Redirect URIs' });
   await uris.fill('http://app.example/callback');
   await page.keyboard.press('Enter');
@@ -264,7 +266,9 @@ browserTest('an agent as a client, and what people may lend at an API', async (t
   await goTo(page, `/apis/${api.resourceId}`);
   await page.getByText('none beside the admins of the organization').waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
+  await openSection(dialog(page), 'People');
   await dialog(page).getByRole('checkbox', { name: 'orders:write' }).check();
+  await openSection(dialog(page), 'Facts about the agent');
   await dialog(page)
     .getByRole('checkbox', { name: /person_email/ })
     .check();

@@ -15,9 +15,18 @@ browserTest('keys, versions, signatures of the log and settings, without secrets
   await keys.filter({ hasText: key.kid }).getByText('active').waitFor();
   await section(page, 'Versions').getByText(process.version).waitFor();
   await section(page, 'Audit log').getByText('linked within seconds').waitFor();
-  const settings = section(page, 'Configuration');
-  await settings.getByRole('row').filter({ hasText: 'METRICS_TOKEN' }).getByText('set, hidden').waitFor();
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  await search.fill('metrics token');
+  await page.waitForURL(/q=metrics/);
+  await page.getByRole('row').filter({ hasText: 'METRICS_TOKEN' }).getByText('set, hidden').waitFor();
   assert.ok(!(await page.content()).includes('secret-of-metrics'));
+  await search.fill('no such words');
+  await page.getByText('No setting has these words').waitFor();
+  await search.fill('');
+  const sections = page.getByRole('navigation', { name: 'Sections of the settings' });
+  await sections.getByRole('link', { name: 'Webhooks and streams' }).click();
+  const settings = section(page, 'Webhooks and streams');
+  await settings.waitFor();
   assert.equal(await settings.getByText('KAFKA_BROKERS').count(), 0);
   await settings.getByRole('switch', { name: 'Show variables that are not set' }).click();
   await settings.getByText('KAFKA_BROKERS', { exact: true }).waitFor();
@@ -25,6 +34,7 @@ browserTest('keys, versions, signatures of the log and settings, without secrets
   await assertAccessible(page);
   await page.setViewportSize({ width: 360, height: 800 });
   await assertNoSidewaysScroll(page);
+  await sections.getByRole('link', { name: 'This instance' }).click();
   await page.getByRole('link', { name: 'checkpoints' }).click();
   await page.getByRole('heading', { name: 'Audit log', level: 1 }).waitFor();
 });

@@ -225,7 +225,7 @@ browserTest(
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     await page.keyboard.press('Control+k');
     const typed = page.getByRole('combobox', {
-      name: 'Search pages, actions and agents',
+      name: 'Search agents, APIs, people, pages and actions',
       includeHidden: true,
     });
     await typed.fill('typed');

@@ -88,7 +88,7 @@ browserTest(
       assert.equal(await issuerField.inputValue(), address, name);
       assert.ok((await form.getByLabel('Subject').getAttribute('placeholder'))?.startsWith(subject), name);
     }
-    await form.getByRole('button', { name: 'Create', exact: true }).click();
+    await form.getByRole('button', { name: 'Create policy', exact: true }).click();
     await form.getByText('Choose the agent that the workload becomes.').waitFor();
     await assertAccessible(page);
 
@@ -108,11 +108,11 @@ browserTest(
     await form.getByRole('checkbox', { name: 'Acts as admin' }).check();
     assert.equal(await form.getByRole('checkbox', { name: 'orders:write' }).count(), 0);
     // The API refuses a subject that identifies no one, at its field; all that was typed stays.
-    await form.getByRole('button', { name: 'Create', exact: true }).click();
+    await form.getByRole('button', { name: 'Create policy', exact: true }).click();
     await form.getByRole('alert').getByText('does not say who the caller is').waitFor();
     assert.equal(await form.getByLabel('Name').inputValue(), 'Deployments');
     await form.getByLabel('Subject').fill('repo:octo-org/app:ref:refs/heads/main');
-    await form.getByRole('button', { name: 'Create', exact: true }).click();
+    await form.getByRole('button', { name: 'Create policy', exact: true }).click();
     await details(page).getByText('environment is one of production, staging').waitFor();
     await details(page).getByText('acts as admin, if the agent has the role admin').waitFor();
 
@@ -152,7 +152,7 @@ browserTest('edit: the role of a workload is given and taken', async (t) => {
     await details(page).getByRole('button', { name: 'Edit' }).click();
     const form = dialog(page, 'Edit trust policy');
     await form.getByRole('checkbox', { name: 'Acts as admin' }).setChecked(!shown);
-    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.getByRole('button', { name: 'Save policy', exact: true }).click();
   }
 });
 
@@ -293,11 +293,11 @@ browserTest('federation partners: add, change and remove; for the operator only'
   await form.getByLabel('Name').fill(hostileName);
   await form.getByLabel('Issuer').fill('not an address');
   await form.getByLabel('Address of its keys').fill('https://idp.partner.example/jwks');
-  await form.getByRole('button', { name: 'Add', exact: true }).click();
+  await form.getByRole('button', { name: 'Add partner', exact: true }).click();
   await form.getByRole('alert').waitFor();
   assert.equal(await form.getByLabel('Name').inputValue(), hostileName);
   await form.getByLabel('Issuer').fill('https://idp.partner.example');
-  await form.getByRole('button', { name: 'Add', exact: true }).click();
+  await form.getByRole('button', { name: 'Add partner', exact: true }).click();
   await page.getByRole('cell', { name: '<img src=x' }).click();
   await details(page).getByText('https://idp.partner.example/jwks').waitFor();
   await assertAccessible(page);

@@ -1,7 +1,15 @@
 /** The Webhooks pages in a browser, with real receivers on loopback. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, browserTest, goTo, startConsole, tabTo } from '../support/console.ts';
+import {
+  assertAccessible,
+  assertFits,
+  browserTest,
+  goTo,
+  openSection,
+  startConsole,
+  tabTo,
+} from '../support/console.ts';
 import { type RequestHandler, startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
 import { createResourceClient } from '../support/scenarios/resources/resources.ts';
 
@@ -57,28 +65,29 @@ browserTest('an empty list; a subscription made with grouped events; its secret 
 
   await page.getByRole('button', { name: 'Subscribe to events' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Subscribe to events' });
-  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Subscribe to events', exact: true }).click();
   for (const problem of ['Give it a name.', 'starts with https://', 'Choose at least one event.'])
     await dialog.getByText(problem).waitFor();
   await assertAccessible(page);
 
   await dialog.getByLabel('Name').fill('Inventory');
   await dialog.getByLabel('URL').fill('https://user:secret@receiver.example/hook');
-  await dialog.getByRole('checkbox', { name: 'Credentials' }).check();
+  await openSection(dialog, 'Credentials');
+  await dialog.getByRole('checkbox', { name: 'All of Credentials' }).check();
   await dialog.getByRole('checkbox', { name: 'credential.rotated' }).uncheck();
   // A refusal of the API and a lost connection keep what was typed.
-  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Subscribe to events', exact: true }).click();
   await dialog.getByText(/Request id/).waitFor();
   await page.route('**/api/v1/webhooks', (route) =>
     route.request().method() === 'POST' ? route.abort() : route.continue(),
   );
   await dialog.getByLabel('URL').fill('https://receiver.example/hook');
-  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Subscribe to events', exact: true }).click();
   await dialog.getByText(/did not answer/).waitFor();
   assert.equal(await dialog.getByLabel('Name').inputValue(), 'Inventory');
   assert.equal(await dialog.getByRole('checkbox', { name: 'credential.revoked' }).isChecked(), true);
   await page.unroute('**/api/v1/webhooks');
-  await dialog.getByRole('button', { name: 'Subscribe', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Subscribe to events', exact: true }).click();
 
   const secret = await page.getByTestId('secret').textContent();
   assert.match(secret ?? '', /^whsec_/);
@@ -141,7 +150,7 @@ browserTest('replay of all failed since a time, with the count before and the pr
   await dialog.getByText('30 deliveries will be sent again.').waitFor();
   await assertAccessible(page);
   await dialog.getByLabel('Created since (UTC)').fill('2099-01-01T00:00');
-  await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Replay deliveries', exact: true }).click();
   await dialog
     .getByRole('alert')
     .getByText(/must not be in the future/)
@@ -149,7 +158,7 @@ browserTest('replay of all failed since a time, with the count before and the pr
   assert.equal(await dialog.getByLabel('Created since (UTC)').inputValue(), '2099-01-01T00:00');
   await dialog.getByRole('button', { name: '1 hour' }).click();
   await dialog.getByText('30 deliveries will be sent again.').waitFor();
-  await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Replay deliveries', exact: true }).click();
   await page.getByText('Replay completed').waitFor();
   await page.getByText('30 of 30 deliveries sent again.').waitFor();
   assert.equal(receiver.received.length, 30);
@@ -228,7 +237,7 @@ browserTest('rotate the secret with an overlap; edit; pause and resume', async (
   await dialog.getByRole('combobox', { name: 'Overlap' }).click();
   await page.getByRole('option', { name: '7 days' }).click();
   await assertAccessible(page);
-  await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Rotate secret', exact: true }).click();
   const secret = await page.getByTestId('secret').textContent();
   assert.match(secret ?? '', /^whsec_/);
   assert.notEqual(secret, signingSecret);
@@ -245,7 +254,7 @@ browserTest('rotate the secret with an overlap; edit; pause and resume', async (
 
   await menu(page, 'Pause');
   await page.getByText(/while it is paused are not delivered/).waitFor();
-  await page.getByRole('button', { name: 'Pause', exact: true }).click();
+  await page.getByRole('button', { name: 'Pause webhook', exact: true }).click();
   await page.getByText('paused', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Copy as…' }).first().click();
   for (const name of ['Webhook: curl', 'Test: Command line', 'Resume: Python'])
@@ -265,7 +274,7 @@ browserTest('delete says what ends and asks once', async (t) => {
   await menu(page, 'Delete');
   const dialog = page.getByRole('dialog', { name: 'Delete this webhook?' });
   await dialog.getByText('The record of 4 deliveries is deleted.').waitFor();
-  await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Delete webhook', exact: true }).click();
   await page.getByText('No webhooks yet').waitFor();
 });
 

@@ -41,6 +41,10 @@ export interface ConsoleServer extends TestApp {
   open(t: TestContext, path?: string, options?: OpenOptions): Promise<Page>;
 }
 
+/** Opens the closed part of a form that has `title`. */
+export const openSection = (place: Page | Locator, title: string): Promise<void> =>
+  place.locator('summary', { hasText: title }).click();
+
 /** A test that is skipped, visibly, where there is no Chromium. */
 export const browserTest = (name: string, work: (t: TestContext) => Promise<void>): void =>
   void test(name, async (t) => {

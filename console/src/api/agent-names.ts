@@ -55,7 +55,6 @@ export function useAgentById(agentId: string | undefined): Agent | null | undefi
     queryFn: () => fetchAgent(agentId ?? ''),
     enabled: agentId !== undefined && isAgentId(agentId),
     staleTime,
-    retry: false,
   });
   return isError ? null : data;
 }

@@ -15,6 +15,8 @@ export class ApiError extends Error {
   readonly code: string;
   readonly requestId: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
+  /** When the request may be sent again, if the server says so. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(error: {
     status: number;
@@ -22,12 +24,14 @@ export class ApiError extends Error {
     message: string;
     requestId?: string | undefined;
     details?: Record<string, unknown> | undefined;
+    retryAfterSeconds?: number | undefined;
   }) {
     super(error.message);
     this.status = error.status;
     this.code = error.code;
     this.requestId = error.requestId;
     this.details = error.details ?? {};
+    this.retryAfterSeconds = error.retryAfterSeconds;
   }
 
   /** The problems of single fields, for a form. */

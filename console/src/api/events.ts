@@ -6,6 +6,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { isActive, onActivity } from './activity.ts';
 import { type AuditEvent, eventTypes, type OperationId } from './generated.ts';
 import { isBelow } from './queries.ts';
+import { isWaiting } from './waiting-queries.ts';
 
 export type StreamStatus = 'off' | 'connecting' | 'live';
 type EventListener = (event: AuditEvent) => void;
@@ -39,6 +40,8 @@ const everyEventConcerns: ReadonlySet<OperationId> = new Set(['listAuditEvents']
 const refreshMilliseconds = 5_000;
 const firstRetryMilliseconds = 2_000;
 const longestRetryMilliseconds = 60_000;
+/** The browser reconnects by itself. A stream that is not back by then may mean that the server is away. */
+const lostMilliseconds = 4_000;
 
 export interface EventFeed {
   /** Opens the stream. */
@@ -63,6 +66,7 @@ export function createEventFeed(client: QueryClient, onLost: () => void): EventF
   let retryMilliseconds = firstRetryMilliseconds;
   let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let refreshTimer: ReturnType<typeof setTimeout> | undefined;
+  let lostTimer: ReturnType<typeof setTimeout> | undefined;
 
   const setStatus = (next: StreamStatus) => {
     if (status === next) return;
@@ -76,9 +80,14 @@ export function createEventFeed(client: QueryClient, onLost: () => void): EventF
     stale.clear();
     void client.invalidateQueries({
       // A refused request is itself an event: to send it again would never end.
-      predicate: ({ queryKey: [id], state }) =>
-        state.status === 'success' &&
-        (everyEventConcerns.has(id as OperationId) || isBelow(id as OperationId, paths)),
+      predicate: (query) => {
+        const [id] = query.queryKey as [OperationId];
+        return (
+          query.state.status === 'success' &&
+          !isWaiting(query) &&
+          (everyEventConcerns.has(id) || isBelow(id, paths))
+        );
+      },
     });
   };
 
@@ -98,6 +107,8 @@ export function createEventFeed(client: QueryClient, onLost: () => void): EventF
 
   const close = () => {
     clearTimeout(retryTimer);
+    clearTimeout(lostTimer);
+    lostTimer = undefined;
     source?.close();
     source = undefined;
     setStatus('off');
@@ -112,6 +123,8 @@ export function createEventFeed(client: QueryClient, onLost: () => void): EventF
     source = opened;
     opened.onopen = () => {
       retryMilliseconds = firstRetryMilliseconds;
+      clearTimeout(lostTimer);
+      lostTimer = undefined;
       // Without a position the server does not repeat the events since the last connection, so all answers may be stale.
       if (wasOpen && lastEventId === '') refreshSoon(['']);
       wasOpen = true;
@@ -119,6 +132,7 @@ export function createEventFeed(client: QueryClient, onLost: () => void): EventF
     };
     opened.onerror = () => {
       setStatus('connecting');
+      lostTimer ??= setTimeout(onLost, lostMilliseconds);
       // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED) return;
       close();

@@ -10,30 +10,43 @@ import {
 } from '@tanstack/react-query';
 import { ApiError } from './api-error.ts';
 import { type OperationId, operations } from './generated.ts';
-import { call, type Input, type Output } from './request.ts';
+import { call, type Input, type Output, reportRequestEvent } from './request.ts';
+import { isAway, passes, retryDelay } from './retry.ts';
+import { goOnAfterOutages, isWaiting } from './waiting-queries.ts';
 
 const staleTime = 30_000;
-const maxRetries = 2;
 const shortestInterval = 5_000;
 
 /** Of the request itself: it is not repeated. Not 429, which is over after a while. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
 
-export const createQueryClient = (): QueryClient =>
-  new QueryClient({
+export function createQueryClient(): QueryClient {
+  const client = new QueryClient({
     defaultOptions: {
       queries: {
         staleTime,
-        // A refusal stays a refusal. An outage may pass.
-        retry: (failures, error) =>
-          failures < maxRetries && error instanceof ApiError && (error.status === 0 || error.status >= 502),
-        retryDelay: (failures) => 500 * 2 ** failures,
+        // A refusal stays a refusal. An outage passes: pages keep their data, and the notice of the connection tells why they wait.
+        retry: (_, error) => passes(error),
+        retryDelay: waitFor,
         networkMode: 'always',
       },
       mutations: { networkMode: 'always' },
     },
   });
+  goOnAfterOutages(client);
+  return client;
+}
+
+function waitFor(failures: number, error: unknown): number {
+  const milliseconds = retryDelay(failures, error, Math.random());
+  reportRequestEvent(
+    isAway(error)
+      ? { type: 'retrying', milliseconds }
+      : { type: 'waiting', seconds: Math.ceil(milliseconds / 1_000) },
+  );
+  return milliseconds;
+}
 
 export interface ApiOptions {
   /** False: the request waits. */
@@ -92,7 +105,8 @@ export function useAction<Id extends OperationId>(
 /** Marks the answers of all operations below these paths as stale; those on display load again. */
 export function refreshPaths(client: QueryClient, prefixes: readonly string[]): void {
   void client.invalidateQueries({
-    predicate: ({ queryKey: [id] }) => isBelow(id as OperationId, prefixes),
+    // One that waits loads after its wait.
+    predicate: (query) => !isWaiting(query) && isBelow(query.queryKey[0] as OperationId, prefixes),
   });
 }
 

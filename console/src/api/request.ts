@@ -6,7 +6,7 @@
 import type { Part } from '../../../sdk/typescript/src/api.ts';
 import { ConnectionError } from '../../../sdk/typescript/src/errors.ts';
 import { sleep } from '../../../sdk/typescript/src/platform.ts';
-import { createRequestLoop } from '../../../sdk/typescript/src/request-loop.ts';
+import { createRequestLoop, isBusy, waitOf } from '../../../sdk/typescript/src/request-loop.ts';
 import { fillPath, initOf, withQuery } from '../../../sdk/typescript/src/request-rules.ts';
 import { readJson, readRefusal } from '../../../sdk/typescript/src/response.ts';
 import { ApiError } from './api-error.ts';
@@ -36,7 +36,10 @@ export interface CallOptions {
 type Listener = (event: RequestEvent) => void;
 export type RequestEvent =
   | { readonly type: 'unauthorized' }
+  /** The rate limit makes a request wait. */
   | { readonly type: 'waiting'; readonly seconds: number }
+  /** The server is away, and a request will be repeated. */
+  | { readonly type: 'retrying'; readonly milliseconds: number }
   | { readonly type: 'offline' }
   | { readonly type: 'online' };
 
@@ -48,7 +51,7 @@ export function onRequestEvent(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-const report = (event: RequestEvent): void => {
+export const reportRequestEvent = (event: RequestEvent): void => {
   for (const listener of listeners) listener(event);
 };
 
@@ -93,7 +96,7 @@ const platform = {
   async fetch(url: string | URL | Request, init?: RequestInit): Promise<Response> {
     const response = await fetch(url, init);
     lastAnswerAt = Date.now();
-    report({ type: 'online' });
+    reportRequestEvent({ type: 'online' });
     return response;
   },
   now: () => Date.now(),
@@ -101,13 +104,13 @@ const platform = {
   sleep,
 };
 
-/** A longer wait than a minute is shown as an error. After other failures react-query repeats what reads. */
+/** What reads is repeated by react-query after longer waits, and when the server is away (retry.ts). */
 const loop = createRequestLoop(platform, {
   attempts: 2,
   maxWaitSeconds: 60,
   // In effect none: the browser has a limit of its own, and a page's clock leaps when the computer wakes up.
   timeoutSeconds: 86_400,
-  onWait: (seconds) => report({ type: 'waiting', seconds }),
+  onWait: (seconds) => reportRequestEvent({ type: 'waiting', seconds }),
 });
 
 async function send<T>(
@@ -129,12 +132,12 @@ async function send<T>(
       if (response.ok) return read(response);
       // The sign-in page shows the refusal of a sign-in itself.
       if (response.status === 401 && /^\/console\/api\/(v1|me)\//.test(path))
-        report({ type: 'unauthorized' });
+        reportRequestEvent({ type: 'unauthorized' });
       throw await errorOf(response);
     });
   } catch (error) {
     if (!(error instanceof ConnectionError) || error.code === 'invalid_response') throw error;
-    report({ type: 'offline' });
+    reportRequestEvent({ type: 'offline' });
     throw new ApiError({
       status: 0,
       code: 'NO_CONNECTION',
@@ -147,5 +150,12 @@ async function errorOf(response: Response): Promise<ApiError> {
   const refusal = await readRefusal(response);
   const { status, code = `HTTP_${status}`, details } = refusal;
   const { message = `The server answered with status ${status}.` } = refusal;
-  return new ApiError({ ...refusal, code, message, details: details as Record<string, unknown> });
+  const waitMs = isBusy(status) ? waitOf(response.headers, Date.now()) : undefined;
+  return new ApiError({
+    ...refusal,
+    code,
+    message,
+    details: details as Record<string, unknown>,
+    retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+  });
 }

@@ -1,41 +1,82 @@
-import { Alert } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { Alert, Button } from '@mantine/core';
+import { notifyManager, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { onRequestEvent } from '../api/request.ts';
+import { outageOf, retryNow } from '../api/waiting-queries.ts';
 import { Icon } from '../components/Icon.tsx';
+import classes from './ConnectionNotice.module.css';
 
-/** Says that the server does not answer, or that the rate limit makes requests wait. It goes away by itself. */
+/** One notice for all requests of the page that the server does not answer, or that wait for the rate limit. It goes away by itself. */
 export function ConnectionNotice() {
+  const client = useQueryClient();
   const [isOffline, setOffline] = useState(false);
   const [waitsUntil, setWaitsUntil] = useState(0);
+  const [retryAt, setRetryAt] = useState(0);
   useEffect(
     () =>
       onRequestEvent((event) => {
         // An answer to another request does not end the wait.
         if (event.type === 'waiting') setWaitsUntil(Date.now() + event.seconds * 1_000);
-        else if (event.type !== 'unauthorized') setOffline(event.type === 'offline');
+        else if (event.type === 'retrying') {
+          const at = Date.now() + event.milliseconds;
+          setRetryAt((before) => (before > Date.now() ? Math.min(before, at) : at));
+        } else if (event.type !== 'unauthorized') setOffline(event.type === 'offline');
       }),
     [],
   );
-  const seconds = useSecondsUntil(waitsUntil);
-  if (isOffline)
+  const subscribe = useCallback(
+    (listener: () => void) => client.getQueryCache().subscribe(notifyManager.batchCalls(listener)),
+    [client],
+  );
+  const outage = useSyncExternalStore(subscribe, () => outageOf(client));
+  const isAway = isOffline || outage !== undefined;
+  const seconds = useSecondsUntil(isAway ? retryAt : waitsUntil);
+  if (isAway)
     return (
-      <Alert
+      <Notice
         color="red"
-        role="alert"
-        icon={<Icon name="warning" />}
-        title="No connection to the server"
-        mb="md"
+        icon="warning"
+        title={outage === 'busy' ? 'The server cannot answer now' : 'No connection to the server'}
+        action={
+          <Button variant="default" onClick={() => retryNow(client)}>
+            Try now
+          </Button>
+        }
       >
-        The page may be out of date. Nothing you typed is lost; try again when the connection is back.
-      </Alert>
+        {/* A screen reader need not count. */}
+        <span aria-hidden="true">
+          The console tries again {seconds === 0 ? 'now' : `in ${seconds} s`}, and goes on by itself.
+        </span>{' '}
+        What you see may be out of date; nothing you typed is lost.
+      </Notice>
     );
   if (seconds === 0) return null;
   return (
-    <Alert color="yellow" role="status" icon={<Icon name="clock" />} title="Too many requests" mb="md">
-      The rate limit is reached. The console tries again in {seconds} s. You need not reload the page.
-    </Alert>
+    <Notice color="yellow" icon="clock" title="Too many requests">
+      The rate limit is reached. <span aria-hidden="true">The console tries again in {seconds} s.</span> You
+      need not reload the page.
+    </Notice>
   );
 }
+
+interface NoticeProps {
+  readonly color: 'red' | 'yellow';
+  readonly icon: 'warning' | 'clock';
+  readonly title: string;
+  readonly action?: ReactNode;
+  readonly children: ReactNode;
+}
+
+const Notice = ({ color, icon, title, action, children }: NoticeProps) => (
+  <div className={classes.notice}>
+    <Alert color={color} role="status" icon={<Icon name={icon} />} title={title}>
+      <div className={classes.line}>
+        <div className={classes.text}>{children}</div>
+        {action}
+      </div>
+    </Alert>
+  </div>
+);
 
 function useSecondsUntil(end: number): number {
   const [now, setNow] = useState(Date.now);

@@ -1,37 +1,20 @@
-/** Ctrl/⌘-K: pages, actions of pages, and agents by name. */
+/** Ctrl/⌘-K: pages, actions, agents, APIs and people by name. */
 
 import { Kbd, Modal, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react';
-import { useApi } from '../api/queries.ts';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import type { DialogProps } from '../components/FormDialog.tsx';
-import { Icon, type IconName } from '../components/Icon.tsx';
+import { Icon } from '../components/Icon.tsx';
 import { TenantText } from '../components/TenantText.tsx';
-import { useCommandRegistry } from './commands.tsx';
-import { useGoTo } from './navigation.tsx';
 import classes from './Palette.module.css';
-import { pagesFor } from './page-access.ts';
-import { useSession } from './session-context.tsx';
-
-interface Entry {
-  readonly id: string;
-  readonly label: string;
-  readonly keywords: string;
-  readonly kind: 'Page' | 'Action' | 'Agent';
-  readonly icon: IconName;
-  readonly run: () => void;
-}
-
-const maxEntries = 40;
-const minAgentSearch = 2;
-const debounceMilliseconds = 250;
+import { type Entry, groupEntries } from './palette-entries.ts';
+import { usePalette } from './use-palette.ts';
 
 export function Palette({ opened, onClose }: DialogProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title="Go to a page, an action or an agent"
+      title="Search the console"
       size="lg"
       yOffset="10vh"
       centered={false}
@@ -47,7 +30,9 @@ function PaletteContent({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
   const listId = useId();
-  const entries = useEntries(typed);
+  const { entries, isSearching } = usePalette(typed);
+  const groups = groupEntries(entries);
+  const ordered = groups.flatMap((group) => group.entries);
 
   useEffect(() => {
     document.getElementById(`${listId}-${active}`)?.scrollIntoView({ block: 'nearest' });
@@ -61,12 +46,12 @@ function PaletteContent({ onClose }: { readonly onClose: () => void }) {
   const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
-    if (step !== undefined && entries.length > 0) {
+    if (step !== undefined && ordered.length > 0) {
       event.preventDefault();
-      setActive((active + step + entries.length) % entries.length);
+      setActive((active + step + ordered.length) % ordered.length);
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault();
-      choose(entries[active]);
+      choose(ordered[active]);
     }
   };
 
@@ -75,13 +60,13 @@ function PaletteContent({ onClose }: { readonly onClose: () => void }) {
       <TextInput
         className={classes.input ?? ''}
         variant="unstyled"
-        placeholder="Search"
-        aria-label="Search pages, actions and agents"
+        placeholder="Agents, APIs, people, pages and actions"
+        aria-label="Search agents, APIs, people, pages and actions"
         role="combobox"
         aria-expanded
         aria-controls={listId}
         aria-autocomplete="list"
-        {...(entries.length > 0 && { 'aria-activedescendant': `${listId}-${active}` })}
+        {...(ordered.length > 0 && { 'aria-activedescendant': `${listId}-${active}` })}
         leftSection={<Icon name="search" />}
         value={typed}
         onChange={(event) => {
@@ -92,99 +77,46 @@ function PaletteContent({ onClose }: { readonly onClose: () => void }) {
         data-autofocus
       />
       <div id={listId} role="listbox" aria-label="Results" className={classes.list}>
-        {entries.map((entry, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard stays in the input, as in every combobox
-          <div
-            key={entry.id}
-            id={`${listId}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === active}
-            className={classes.entry}
-            onClick={() => choose(entry)}
-            onMouseMove={() => setActive(index)}
-          >
-            <Icon name={entry.icon} />
-            <TenantText text={entry.label} className={classes.label} />
-            <span className={classes.kind}>{entry.kind}</span>
+        {groups.map((group) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list
+          <div key={group.kind} role="group" aria-label={group.kind}>
+            <div className={classes.kind} aria-hidden>
+              {group.kind}
+            </div>
+            {group.entries.map((entry) => {
+              const index = ordered.indexOf(entry);
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard stays in the input, as in every combobox
+                <div
+                  key={entry.id}
+                  id={`${listId}-${index}`}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={index === active}
+                  className={classes.entry}
+                  onClick={() => choose(entry)}
+                  onMouseMove={() => setActive(index)}
+                >
+                  <Icon name={entry.icon} />
+                  <TenantText text={entry.label} className={classes.label} />
+                  {entry.detail !== undefined && (
+                    <TenantText text={entry.detail} className={classes.detail} />
+                  )}
+                </div>
+              );
+            })}
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p className={classes.none}>Nothing has this name.</p>}
+      <p className={classes.state} role="status">
+        {isSearching
+          ? 'Searching agents, APIs and people…'
+          : entries.length === 0 && 'Nothing has this name.'}
+      </p>
       <p className={classes.help} aria-hidden>
         <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> choose · <Kbd size="xs">Enter</Kbd> open ·{' '}
         <Kbd size="xs">Esc</Kbd> close
       </p>
     </>
   );
-}
-
-function useEntries(typed: string): readonly Entry[] {
-  const session = useSession();
-  const goTo = useGoTo();
-  const { commands } = useCommandRegistry();
-  const wanted = typed.trim().toLowerCase();
-  const [debounced] = useDebouncedValue(wanted, debounceMilliseconds);
-  const agents = useApi(
-    'listAgents',
-    { query: { q: debounced, limit: 8 } },
-    { enabled: session.scopes.includes('agents:read') && debounced.length >= minAgentSearch },
-  );
-
-  const fixed = useMemo<readonly Entry[]>(() => {
-    const pages = pagesFor(session);
-    return [
-      ...commands.map(({ id, label, keywords = '', run }) => ({
-        id: `command:${id}`,
-        label,
-        keywords,
-        kind: 'Action' as const,
-        icon: 'action' as const,
-        run,
-      })),
-      ...pages
-        .filter(({ navigation }) => navigation)
-        .map(({ path, title, navigation }) => ({
-          id: `page:${path}`,
-          label: title,
-          keywords: navigation?.label ?? '',
-          kind: 'Page' as const,
-          icon: navigation?.icon ?? ('page' as const),
-          run: () => goTo({ to: path }),
-        })),
-      ...pages.flatMap(({ path, commands: all = [] }) =>
-        all
-          .filter(
-            ({ scope, visible }) =>
-              (!scope || session.scopes.includes(scope)) && (visible?.(session) ?? true),
-          )
-          .map(({ label, keywords = '', search }) => ({
-            id: `page-command:${path}:${label}`,
-            label,
-            keywords,
-            kind: 'Action' as const,
-            icon: 'action' as const,
-            run: () => goTo({ to: path, search }),
-          })),
-      ),
-    ];
-  }, [session, commands, goTo]);
-
-  const words = wanted.split(/\s+/).filter(Boolean);
-  const matching = fixed.filter(({ label, keywords }) => {
-    const haystack = `${label} ${keywords}`.toLowerCase();
-    return words.every((word) => haystack.includes(word));
-  });
-  const found: readonly Entry[] =
-    wanted.length >= minAgentSearch
-      ? (agents.data?.data ?? []).map(({ agentId, email }) => ({
-          id: `agent:${agentId}`,
-          label: email,
-          keywords: '',
-          kind: 'Agent' as const,
-          icon: 'agents' as const,
-          run: () => goTo({ to: '/agents/$agentId', params: { agentId } }),
-        }))
-      : [];
-  return [...matching, ...found].slice(0, maxEntries);
 }

@@ -4,9 +4,10 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { toApiError } from '../api/api-error.ts';
+import { ErrorNotice } from '../components/ErrorNotice.tsx';
 import { Icon } from '../components/Icon.tsx';
 import { Logo } from '../components/Logo.tsx';
-import { showError } from '../components/notices.tsx';
+import { clearError, showError } from '../components/notices.tsx';
 import { TenantText } from '../components/TenantText.tsx';
 import { useWaiting } from './approval-context.tsx';
 import { CommandLineDialog } from './CommandLineDialog.tsx';
@@ -17,6 +18,7 @@ import { LiveIndicator } from './LiveIndicator.tsx';
 import { PageLink } from './navigation.tsx';
 import { Palette } from './Palette.tsx';
 import { firstPageOf, isMember, navigationFor } from './page-access.ts';
+import { SessionRole } from './SessionRole.tsx';
 import classes from './Shell.module.css';
 import { useSession, useSessionState } from './session-context.tsx';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
@@ -33,6 +35,7 @@ export function Shell() {
 
   useEffect(() => {
     navigation.close();
+    clearError();
     // After a change of page a screen reader starts at its content.
     if (pathname !== firstPath) main.current?.focus({ preventScroll: true });
   }, [pathname, firstPath, navigation.close]);
@@ -78,6 +81,7 @@ export function Shell() {
       <main id="main" ref={main} className={classes.main} tabIndex={-1}>
         <ConnectionNotice />
         <ExpiryWarning />
+        <ErrorNotice />
         <Outlet />
       </main>
       <Palette opened={paletteOpened} onClose={palette.close} />
@@ -115,9 +119,9 @@ function Navigation({ opened }: { readonly opened: boolean }) {
   const waiting = useWaiting();
   return (
     <nav id="navigation" aria-label="Pages" className={classes.navigation} data-opened={opened || undefined}>
-      {navigationFor(session).map(({ group, entries }) => (
-        <div key={group} className={classes.group}>
-          <h2 className={classes.groupName}>{group}</h2>
+      {navigationFor(session).map(({ name, entries }) => (
+        <div key={name} className={classes.group}>
+          {name && <h2 className={classes.groupName}>{name}</h2>}
           <ul>
             {entries.map(({ path, title, navigation: entry }) => (
               <li key={path}>
@@ -187,7 +191,9 @@ function AccountMenu() {
             </>
           )}
           <Menu.Label>Role</Menu.Label>
-          <div className={classes.menuText}>{session.role}</div>
+          <div className={classes.menuText}>
+            <SessionRole session={session} />
+          </div>
           <Menu.Divider />
           <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
             {commandLine}

@@ -1,7 +1,8 @@
 /** Which pages a session can open. */
 import type { Session } from '../api/session.ts';
 import { pages } from '../pages/registry.ts';
-import { navigationGroups, type Page } from './page.ts';
+import { groupPages } from './navigation-groups.ts';
+import type { Page } from './page.ts';
 
 /** A member acts through no agent, and sees only what belongs to the person. */
 export const isMember = ({ agentId }: Pick<Session, 'agentId'>): boolean => agentId === null;
@@ -15,13 +16,4 @@ export const mayOpen = (page: Page, session: Session): boolean =>
 
 export const pagesFor = (session: Session): readonly Page[] => pages.filter((page) => mayOpen(page, session));
 
-/** The groups of the navigation that have pages, in order. */
-export const navigationFor = (session: Session) =>
-  navigationGroups
-    .map((group) => ({
-      group,
-      entries: pagesFor(session)
-        .filter(({ navigation }) => navigation?.group === group)
-        .sort((a, b) => (a.navigation?.order ?? 0) - (b.navigation?.order ?? 0)),
-    }))
-    .filter(({ entries }) => entries.length > 0);
+export const navigationFor = (session: Session) => groupPages(pagesFor(session));

@@ -1,11 +1,11 @@
 /** The description of a page: where it is, and what it needs. */
-import type { ComponentType } from 'react';
 import type { Scope } from '../api/generated.ts';
 import type { Session } from '../api/session.ts';
-import type { IconName } from '../components/Icon.tsx';
+import type { IconName } from '../components/icon-paths.ts';
 import type { SearchFields, SearchOf } from './search-params.ts';
 
-export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Connections', 'Account'] as const;
+/** The entries of the first stand at the top, without a name. */
+export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Integrations', 'Administration'] as const;
 type NavigationGroup = (typeof navigationGroups)[number];
 
 type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes' | 'person'>;
@@ -54,11 +54,6 @@ interface PageOptions<Fields extends SearchFields> {
 
 export interface Page<Fields extends SearchFields = SearchFields> extends PageOptions<Fields> {
   readonly search: Fields;
-}
-
-/** A page of the registry. */
-export interface LoadablePage extends Page {
-  readonly load: () => Promise<ComponentType>;
 }
 
 export const definePage = <const Fields extends SearchFields = Record<never, never>>(

@@ -6,11 +6,11 @@ import { EmptyState } from '../components/EmptyState.tsx';
 import { LoadingState } from '../components/LoadingState.tsx';
 import { NoPermission } from '../components/NoPermission.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
-import { pages } from '../pages/registry.ts';
+import { type LoadablePage, pages } from '../pages/registry.ts';
 import { usePageTitle } from './document-title.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { loadPart } from './load-part.ts';
 import { PageLink } from './navigation.tsx';
-import type { LoadablePage } from './page.ts';
 import { firstPageOf, isMember, mayOpen } from './page-access.ts';
 import { Shell } from './Shell.tsx';
 import { parseSearch, stringifySearch } from './search-params.ts';
@@ -51,7 +51,7 @@ export const createConsoleRouter = () =>
 
 /** The component of a page with its surroundings: title of the tab, permission, loading, and failures in the page's own code. */
 function createPageComponent(page: LoadablePage): FunctionComponent {
-  const Content = lazy(async () => ({ default: await page.load() }));
+  const Content = lazy(async () => ({ default: await loadPart(page.load) }));
   return function PageFrame() {
     const session = useSession();
     usePageTitle(page.title);

@@ -69,6 +69,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     () =>
       onRequestEvent((event) => {
         if (event.type === 'unauthorized') client.setQueryData<SessionAnswer>(queryKey, { session: null });
+        // It repeats this request until the server answers, also when what has failed was no read.
+        if (event.type === 'offline') void client.refetchQueries({ queryKey }, { cancelRefetch: false });
       }),
     [client],
   );
@@ -151,7 +153,6 @@ export function useProvider(): { readonly issuer: string; readonly name: string 
   const { data } = useQuery({
     queryKey: ['signInOptions'],
     queryFn: ({ signal }) => fetchSignInOptions(signal),
-    retry: false,
   });
   return data?.oidc;
 }

@@ -1,5 +1,14 @@
-/** The look: one accent colour, small type, tight spacing, and texts with enough contrast in both schemes. */
-import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+/**
+ * The look: one typeface (fonts/fonts.css), one accent colour, one scale of sizes and one of spaces (steps of 4 px), one height of
+ * controls, and texts with enough contrast in both schemes. Styles of components take their sizes from here.
+ */
+import {
+  Button,
+  type CSSVariablesResolver,
+  createTheme,
+  Input,
+  type MantineColorsTuple,
+} from '@mantine/core';
 
 /** The green of the seal. */
 const seal: MantineColorsTuple = [
@@ -29,6 +38,9 @@ const dark: MantineColorsTuple = [
   '#0c0e10',
 ];
 
+/** Of buttons, inputs and choices, so that they stand in one row. */
+const controlHeight = '2.125rem';
+
 export const theme = createTheme({
   primaryColor: 'seal',
   primaryShade: { light: 7, dark: 7 },
@@ -38,20 +50,39 @@ export const theme = createTheme({
   defaultRadius: 'sm',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
-  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  fontFamily:
+    '"Atkinson Hyperlegible Next", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace:
+    '"Atkinson Hyperlegible Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
-  spacing: { xs: '0.5rem', sm: '0.625rem', md: '0.875rem', lg: '1.25rem', xl: '1.75rem' },
+  spacing: { xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
+  radius: { xs: '0.25rem', sm: '0.375rem', md: '0.5rem', lg: '0.75rem', xl: '1rem' },
   headings: {
-    fontWeight: '600',
+    fontWeight: '650',
     sizes: {
-      h1: { fontSize: '1.25rem', lineHeight: '1.35' },
+      h1: { fontSize: '1.375rem', lineHeight: '1.35' },
       h2: { fontSize: '1rem', lineHeight: '1.4' },
       h3: { fontSize: '0.875rem', lineHeight: '1.4' },
     },
   },
   components: {
-    Button: { defaultProps: { size: 'xs' } },
+    Button: Button.extend({
+      defaultProps: { size: 'xs' },
+      vars: (_, { size }) => ({
+        root:
+          size === 'xs'
+            ? { '--button-height': controlHeight, '--button-fz': 'var(--mantine-font-size-sm)' }
+            : {},
+      }),
+    }),
+    Input: Input.extend({
+      vars: (_, { size }) => ({
+        wrapper: {
+          ...((size === 'xs' || size === 'sm') && { '--input-height': controlHeight }),
+          ...(size === 'xs' && { '--input-fz': 'var(--mantine-font-size-sm)' }),
+        },
+      }),
+    }),
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     TextInput: { defaultProps: { size: 'sm' } },
     PasswordInput: { defaultProps: { size: 'sm' } },
@@ -71,8 +102,11 @@ export const theme = createTheme({
     ModalContent: { defaultProps: { p: 0 } },
     DrawerContent: { defaultProps: { p: 0 } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
-    Badge: { defaultProps: { variant: 'light', radius: 'sm', size: 'sm' } },
-    Paper: { defaultProps: { withBorder: true, p: 'md' } },
+    Badge: {
+      defaultProps: { variant: 'light', radius: 'sm', size: 'md' },
+      styles: { root: { fontWeight: 600, letterSpacing: 0 } },
+    },
+    Paper: { defaultProps: { withBorder: true, p: 'md', radius: 'md' } },
     Drawer: {
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },

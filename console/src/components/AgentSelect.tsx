@@ -39,7 +39,7 @@ export function AgentSelect(props: AgentSelectProps) {
   return useCan()('agents:read') ? <AgentSearch {...props} /> : <AgentIdInput {...props} />;
 }
 
-/** The server searches by the beginning of e-mail address or owner; an id works too. */
+/** The server searches by the beginning of the e-mail address, the display name or the owner; an id works too. */
 function AgentSearch(props: AgentSelectProps) {
   const {
     value = '',
@@ -47,7 +47,7 @@ function AgentSearch(props: AgentSelectProps) {
     organizationId,
     statuses = activeOnly,
     except = [],
-    placeholder = 'E-mail address, owner or id',
+    placeholder = 'Name, e-mail address, owner or id',
     ...field
   } = props;
   const [typed, setTyped] = useState('');
@@ -122,7 +122,7 @@ function AgentIdInput(props: AgentSelectProps) {
   );
 }
 
-const optionOf = ({ agentId, email, status }: Agent) => ({
-  value: agentId,
-  label: visibleText(status === 'active' ? email : `${email} (${status})`),
-});
+const optionOf = ({ agentId, displayName, email, status }: Agent) => {
+  const name = displayName === null ? email : `${displayName} · ${email}`;
+  return { value: agentId, label: visibleText(status === 'active' ? name : `${name} (${status})`) };
+};

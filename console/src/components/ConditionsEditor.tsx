@@ -58,7 +58,7 @@ export function ConditionsEditor<Values extends WithConditions>({
           </IconButton>
         </Group>
         {typeof form.errors.conditions === 'string' && (
-          <Text size="sm" c="var(--mantine-color-error)">
+          <Text size="sm" c="var(--mantine-color-error)" data-problem>
             {form.errors.conditions}
           </Text>
         )}

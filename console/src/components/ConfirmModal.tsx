@@ -1,8 +1,7 @@
-import { Box, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { ConfirmButton } from './ConfirmButton.tsx';
-import { ErrorAlert } from './ErrorAlert.tsx';
-import type { DialogProps } from './FormDialog.tsx';
+import { Dialog, DialogFooter, type DialogProps } from './Dialog.tsx';
 import { showDone } from './notices.tsx';
 
 export interface ConfirmModalProps extends DialogProps {
@@ -10,7 +9,7 @@ export interface ConfirmModalProps extends DialogProps {
   readonly title: ReactNode;
   /** What will end, as sentences or a list. A preview of the server can load in here. */
   readonly children: ReactNode;
-  /** The button: "Decommission". */
+  /** The button, a verb and what ends: "Decommission agent". */
   readonly confirmLabel: string;
   /** Red by default, for an ending. */
   readonly confirmColor?: string;
@@ -62,27 +61,23 @@ export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
     close();
   };
   return (
-    <Modal opened={opened && !isRefused} onClose={close} title={title}>
-      <Stack>
-        <Text component="div" size="sm">
-          {children}
-        </Text>
-        {action.error && <ErrorAlert error={action.error} />}
-        <Group justify="flex-end">
-          {aside && <Box mr="auto">{aside}</Box>}
-          <Button variant="default" onClick={close} data-autofocus>
-            Cancel
-          </Button>
-          <ConfirmButton
-            color={confirmColor}
-            onClick={() => void confirm()}
-            loading={action.isPending}
-            disabled={!ready}
-          >
-            {confirmLabel}
-          </ConfirmButton>
-        </Group>
-      </Stack>
-    </Modal>
+    <Dialog opened={opened && !isRefused} onClose={close} title={title}>
+      <Text component="div" size="sm">
+        {children}
+      </Text>
+      <DialogFooter error={action.error} aside={aside}>
+        <Button variant="default" onClick={close} data-autofocus>
+          Cancel
+        </Button>
+        <ConfirmButton
+          color={confirmColor}
+          onClick={() => void confirm()}
+          loading={action.isPending}
+          disabled={!ready}
+        >
+          {confirmLabel}
+        </ConfirmButton>
+      </DialogFooter>
+    </Dialog>
   );
 }

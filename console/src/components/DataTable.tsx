@@ -1,6 +1,6 @@
 import { Checkbox, Text } from '@mantine/core';
 import { type ColumnDef, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table';
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo } from 'react';
+import { type CSSProperties, type KeyboardEvent, type MouseEvent, type ReactNode, useMemo } from 'react';
 import classes from './DataTable.module.css';
 import { RelativeTime } from './RelativeTime.tsx';
 import type { RowSelection } from './row-selection.ts';
@@ -13,14 +13,37 @@ export interface Column<Row> {
   /** CSS width, such as `8rem`. Without it the column takes its share. */
   readonly width?: string;
   readonly align?: 'left' | 'right';
+  /** The server sorts by this column. */
+  readonly sort?: SortColumn;
+}
+
+export interface SortColumn {
+  /** The value of `sort`. */
+  readonly by: string;
+  /** The order of the first click: `asc` for names, `desc` for times. */
+  readonly first: 'asc' | 'desc';
+  /** The order of the list without `sort`. */
+  readonly isDefault?: boolean;
+}
+
+/** How the rows are sorted, and a function that sorts them by another column or turns the order around. */
+export interface Sorting {
+  readonly by: string | undefined;
+  readonly order: 'asc' | 'desc';
+  readonly change: (column: SortColumn) => void;
+}
+
+interface TimeColumnOptions extends Pick<Column<never>, 'width' | 'sort'> {
+  readonly fallback?: string;
 }
 
 /** A column with a time, such as "3 minutes ago". */
 export const timeColumn = <Row,>(
   header: string,
   timeOf: (row: Row) => string | null,
-  { width = '8.5rem', fallback = 'never' } = {},
+  { width = '8.5rem', fallback = 'never', ...rest }: TimeColumnOptions = {},
 ): Column<Row> => ({
+  ...rest,
   header,
   width,
   cell: (row) => <RelativeTime time={timeOf(row)} fallback={fallback} />,
@@ -39,15 +62,34 @@ export interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly rowId: (row: Row) => string;
-  /** Makes rows selectable: click, or Enter on the focused row. */
+  /** Opens a row: by a click, or Enter on the focused row. Without it a click follows the first link of the row. */
   readonly onSelect?: ((row: Row) => void) | undefined;
   readonly selectedId?: string | undefined;
   /** A column with checkboxes. `nameOf` names the row for screen readers. */
   readonly selection?: (RowSelection<Row> & { readonly nameOf: (row: Row) => string }) | undefined;
+  /** For columns with `sort`. */
+  readonly sorting?: Sorting | undefined;
 }
 
 /** Parts of a row that do not open it. */
-const ownMeaning = `a, button, input, label, .${classes.check}`;
+const ownMeaning = `a, button, input, label, summary, .${classes.check}`;
+
+/**
+ * A click anywhere in a row opens what the row is about: what the page says, or else the first link in it. With Ctrl or Command the link
+ * opens in another tab.
+ */
+function openRow(event: MouseEvent<HTMLTableRowElement>, select: (() => void) | undefined): void {
+  const row = event.currentTarget;
+  // A click that ends the marking of a text opens nothing.
+  if ((event.target as Element).closest(ownMeaning) || getSelection()?.type === 'Range') return;
+  const { ctrlKey, metaKey } = event;
+  const link = row.querySelector('td a[href]:not([target])');
+  if (select && !(link && (ctrlKey || metaKey))) select();
+  else
+    link?.dispatchEvent(
+      new window.MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey }),
+    );
+}
 
 /** A table, or a text without rows. */
 export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { readonly empty: ReactNode }) {
@@ -61,7 +103,7 @@ export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { re
 
 /** A table. Below 700 px each row becomes a small list of its cells. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, rowId, onSelect, selectedId, selection } = props;
+  const { label, rows, columns, rowId, onSelect, selectedId, selection, sorting } = props;
   const definitions = useMemo<ColumnDef<Row>[]>(
     () => columns.map(({ header, cell }) => ({ id: header, header, cell: ({ row }) => cell(row.original) })),
     [columns],
@@ -108,9 +150,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {group.headers.map((header) => (
-                <th key={header.id} scope="col" style={styleOf(header.id)}>
+                <HeadCell
+                  key={header.id}
+                  style={styleOf(header.id)}
+                  column={columns.find((column) => column.header === header.id)}
+                  sorting={sorting}
+                >
                   {flexRender(header.column.columnDef.header, header.getContext())}
-                </th>
+                </HeadCell>
               ))}
             </tr>
           ))}
@@ -122,13 +169,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               data-selected={row.id === selectedId || undefined}
               data-checked={selection?.has(row.original) || undefined}
               data-selectable={onSelect !== undefined || undefined}
+              onClick={(event) => openRow(event, onSelect && (() => onSelect(row.original)))}
               {...(onSelect && {
                 tabIndex: 0,
                 'aria-selected': row.id === selectedId,
-                onClick: (event) => {
-                  // Links and buttons inside the row keep their own meaning.
-                  if (!(event.target as Element).closest(ownMeaning)) onSelect(row.original);
-                },
                 onKeyDown: (event) => selectByKey(event, row.original),
               })}
             >
@@ -157,5 +201,34 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface HeadCellProps {
+  readonly style: CSSProperties;
+  readonly column: Pick<Column<never>, 'sort'> | undefined;
+  readonly sorting: Sorting | undefined;
+  readonly children: ReactNode;
+}
+
+const ariaOrders = { asc: 'ascending', desc: 'descending' } as const;
+
+/** The head of a column. One that the server sorts by is a button. */
+function HeadCell({ style, column, sorting, children }: HeadCellProps) {
+  const { sort } = column ?? {};
+  if (!sort || !sorting)
+    return (
+      <th scope="col" style={style}>
+        {children}
+      </th>
+    );
+  const isSorted = sorting.by === sort.by;
+  return (
+    <th scope="col" style={style} aria-sort={isSorted ? ariaOrders[sorting.order] : 'none'}>
+      <button type="button" className={classes.sort} onClick={() => sorting.change(sort)}>
+        {children}
+        <span aria-hidden="true">{isSorted ? (sorting.order === 'asc' ? '↑' : '↓') : '↕'}</span>
+      </button>
+    </th>
   );
 }

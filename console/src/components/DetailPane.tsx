@@ -1,8 +1,9 @@
 import { ActionIcon, Drawer, Group, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import classes from './DetailPane.module.css';
 import { Icon } from './Icon.tsx';
+import { closesSomething } from './row-selection.ts';
 
 interface DetailPaneProps {
   readonly opened: boolean;
@@ -11,9 +12,17 @@ interface DetailPaneProps {
   readonly children: ReactNode;
 }
 
-/** Details beside a list; on narrow screens a drawer over it. */
+/** Details beside a list or over its right part; on narrow screens a drawer. Escape closes it. */
 export function DetailPane({ opened, onClose, title, children }: DetailPaneProps) {
   const isWide = useMediaQuery('(min-width: 75em)', true, { getInitialValueInEffect: false });
+  useEffect(() => {
+    if (!opened || !isWide) return;
+    const closeByKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !closesSomething(event)) onClose();
+    };
+    addEventListener('keydown', closeByKey);
+    return () => removeEventListener('keydown', closeByKey);
+  }, [opened, isWide, onClose]);
   if (!isWide)
     return (
       <Drawer

@@ -6,13 +6,21 @@ interface ErrorAlertProps {
   readonly error: unknown;
   readonly title?: string;
   readonly mt?: string;
+  /** With a button that closes it. */
+  readonly onClose?: () => void;
 }
 
 /** A failed action: the API's message and the request id. */
-export function ErrorAlert({ error, ...rest }: ErrorAlertProps) {
+export function ErrorAlert({ error, onClose, ...rest }: ErrorAlertProps) {
   const { message, requestId } = toApiError(error);
   return (
-    <Alert color="red" role="alert" icon={<Icon name="warning" />} {...rest}>
+    <Alert
+      color="red"
+      role="alert"
+      icon={<Icon name="warning" />}
+      {...(onClose && { onClose, withCloseButton: true, closeButtonLabel: 'Close message' })}
+      {...rest}
+    >
       {message}
       <RequestId id={requestId} />
     </Alert>

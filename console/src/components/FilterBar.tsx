@@ -1,5 +1,6 @@
 import { Button, Group, Pill, Select, TextInput } from '@mantine/core';
-import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
+import { useElementSize } from '@mantine/hooks';
+import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { AgentName } from './AgentName.tsx';
 import { AgentSelect } from './AgentSelect.tsx';
 import classes from './FilterBar.module.css';
@@ -37,48 +38,99 @@ interface FilterBarProps {
 
 const allStatuses = ['active', 'suspended', 'decommissioned'] as const;
 
-/** The filters of a list, and a chip for each that is set. */
+/** The filters of a list in one row, and a chip for each that is set. What the row has no room for is under "More". */
 export function FilterBar({ filters, values, onChange }: FilterBarProps) {
+  const { ref, width } = useElementSize();
+  const [opened, setOpened] = useState(false);
+  const moreId = useId();
+  const inRow = filters.slice(0, fitting(filters, width));
+  const more = filters.slice(inRow.length);
+  const inputOf = (filter: Filter) => (
+    <FilterInput key={keyOf(filter)} filter={filter} values={values} onChange={onChange} />
+  );
   return (
     <search className={classes.bar} aria-label="Filters">
-      <div className={classes.inputs}>
-        {filters.map((filter) =>
-          filter.kind === 'time' ? (
-            <TimeRange key="time" from={values.from} to={values.to} onChange={onChange} />
-          ) : filter.kind === 'agent' ? (
-            <div key={filter.name} className={classes.text}>
-              <AgentSelect
-                aria-label={filter.label}
-                placeholder={filter.label}
-                value={values[filter.name]}
-                onChange={(agentId) => onChange({ [filter.name]: agentId || undefined })}
-                statuses={allStatuses}
-                clearable
-                size="xs"
-              />
-            </div>
-          ) : filter.kind === 'choice' ? (
-            <Select
-              key={filter.name}
-              aria-label={filter.label}
-              placeholder={filter.label}
-              data={filter.options as string[]}
-              value={values[filter.name] ?? null}
-              onChange={(value) => onChange({ [filter.name]: value ?? undefined })}
-              clearable
-              clearButtonProps={{ 'aria-label': `Clear ${filter.label}` }}
-              searchable={filter.options.length > 10}
-              size="xs"
-              className={classes.choice ?? ''}
-            />
-          ) : (
-            <TextFilter key={filter.name} filter={filter} value={values[filter.name]} onChange={onChange} />
-          ),
+      <div className={classes.row} ref={ref}>
+        {inRow.map(inputOf)}
+        {more.length > 0 && (
+          <Button
+            variant="default"
+            fw={400}
+            rightSection={<Icon name="filter" size={14} />}
+            aria-expanded={opened}
+            aria-controls={moreId}
+            onClick={() => setOpened(!opened)}
+          >
+            {opened ? 'Less' : 'More'}
+            <span className="visually-hidden"> filters</span>
+          </Button>
         )}
       </div>
+      {opened && more.length > 0 && (
+        <div className={classes.more} id={moreId}>
+          {more.map(inputOf)}
+        </div>
+      )}
       <Chips filters={filters} values={values} onChange={onChange} />
     </search>
   );
+}
+
+const keyOf = (filter: Filter): string => (filter.kind === 'time' ? 'time' : filter.name);
+
+/** The least width of each with the gap after it; FilterBar.module.css has the same. */
+const pixels: Readonly<Record<Filter['kind'], number>> = { text: 176, agent: 176, choice: 144, time: 140 };
+const morePixels = 100;
+
+/** How many filters have room in a row of this width. Not measured yet: all. */
+function fitting(filters: readonly Filter[], width: number): number {
+  const needed = (count: number) => filters.slice(0, count).reduce((sum, { kind }) => sum + pixels[kind], 0);
+  if (width === 0 || needed(filters.length) <= width) return filters.length;
+  let count = filters.length - 1;
+  while (count > 1 && needed(count) + morePixels > width) count -= 1;
+  return count;
+}
+
+interface FilterInputProps extends Omit<FilterBarProps, 'filters'> {
+  readonly filter: Filter;
+}
+
+function FilterInput({ filter, values, onChange }: FilterInputProps) {
+  switch (filter.kind) {
+    case 'time':
+      return <TimeRange from={values.from} to={values.to} onChange={onChange} />;
+    case 'agent':
+      return (
+        <div className={classes.text}>
+          <AgentSelect
+            aria-label={filter.label}
+            placeholder={filter.label}
+            value={values[filter.name]}
+            onChange={(agentId) => onChange({ [filter.name]: agentId || undefined })}
+            statuses={allStatuses}
+            clearable
+            size="xs"
+          />
+        </div>
+      );
+    case 'choice':
+      return (
+        <Select
+          aria-label={filter.label}
+          placeholder={filter.label}
+          data={filter.options as string[]}
+          value={values[filter.name] ?? null}
+          onChange={(value) => onChange({ [filter.name]: value ?? undefined })}
+          clearable
+          clearButtonProps={{ 'aria-label': `Clear ${filter.label}` }}
+          searchable={filter.options.length > 10}
+          size="xs"
+          className={classes.choice ?? ''}
+        />
+      );
+    case 'text':
+      return <TextFilter filter={filter} value={values[filter.name]} onChange={onChange} />;
+  }
 }
 
 interface TextFilterProps {
@@ -117,7 +169,7 @@ function TextFilter({
     if (typed !== value) send();
   };
   return (
-    <form onSubmit={apply}>
+    <form onSubmit={apply} className={classes.text}>
       <TextInput
         aria-label={label}
         placeholder={placeholder ?? label}
@@ -126,7 +178,6 @@ function TextFilter({
         onChange={(event) => setTyped(event.currentTarget.value)}
         maxLength={maxLength}
         size="xs"
-        className={classes.text ?? ''}
       />
     </form>
   );

@@ -1,26 +1,29 @@
-import { Box, Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
-import type { KeyboardEvent, ReactNode } from 'react';
-import { toApiError } from '../api/api-error.ts';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type FieldProblem, toApiError } from '../api/api-error.ts';
 import type { OperationId } from '../api/generated.ts';
 import { useAction } from '../api/queries.ts';
 import type { Input, Output } from '../api/request.ts';
 import { ConfirmButton } from './ConfirmButton.tsx';
 import { CopyAs } from './CopyAs.tsx';
-import { ErrorAlert } from './ErrorAlert.tsx';
+import { Dialog, DialogFooter, type DialogProps } from './Dialog.tsx';
+import { focusFirstProblem } from './first-problem.ts';
 import { showDone } from './notices.tsx';
+import { RequiredHint } from './RequiredMark.tsx';
+import { emptyFields, type RequiredFields } from './required-fields.ts';
 
-export interface DialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
+export type { DialogProps } from './Dialog.tsx';
 
 interface FormDialogProps<Values extends Record<string, unknown>, Id extends OperationId>
   extends DialogProps {
   readonly title: ReactNode;
+  /** A verb and what it is done to: "Register agent". */
   readonly submitLabel: string;
   readonly initialValues: Values;
-  /** Checks before the request, by field. The API checks again. */
+  /** The fields that must not stay empty, each with the sentence that asks for it. `getInputProps` marks them. */
+  readonly required?: RequiredFields<Values> | ((values: Values) => RequiredFields<Values>);
+  /** Further checks before the request, by field. The API checks again. */
   readonly validate?: (values: Values) => Partial<Record<keyof Values, string>>;
   /** The inputs: `<TextInput label="Name" {...form.getInputProps('name')} />`. */
   readonly children: (form: UseFormReturnType<Values>) => ReactNode;
@@ -39,7 +42,10 @@ interface FormDialogProps<Values extends Record<string, unknown>, Id extends Ope
   readonly confirms?: boolean;
 }
 
-/** A form in a dialog that sends one operation. Problems of single fields appear at these fields, the rest above the buttons. */
+/**
+ * A form in a dialog that sends one operation. Problems of single fields appear at these fields, and the first of them gets the focus; the
+ * rest is above the buttons.
+ */
 export function FormDialog<Values extends Record<string, unknown>, Id extends OperationId>(
   props: FormDialogProps<Values, Id>,
 ) {
@@ -47,11 +53,23 @@ export function FormDialog<Values extends Record<string, unknown>, Id extends Op
     props;
   const { refreshes = [], doneMessage, onDone, isUnchanged, size = 'md', confirms = false } = props;
   const action = useAction(operation, { refreshes });
+  const requiredOf = (values: Values): RequiredFields<Values> =>
+    typeof props.required === 'function'
+      ? props.required(values)
+      : (props.required ?? ({} as RequiredFields<Values>));
   const form = useForm<Values>({
     mode: 'controlled',
     initialValues,
-    ...(validate && { validate: (values: Values) => validate(values) as Record<string, string> }),
+    validate: (values: Values) => ({ ...validate?.(values), ...emptyFields(requiredOf(values), values) }),
+    enhanceGetInputProps: ({ field, form: { values } }) =>
+      String(field) in requiredOf(values) ? { required: true } : {},
   });
+  const element = useRef<HTMLFormElement>(null);
+  const [refusals, setRefusals] = useState(0);
+  const refuse = () => setRefusals((before) => before + 1);
+  useEffect(() => {
+    if (refusals > 0 && element.current) focusFirstProblem(element.current);
+  }, [refusals]);
 
   const send = async (values: Values) => {
     const output = await action.mutateAsync(inputOf(values));
@@ -66,52 +84,52 @@ export function FormDialog<Values extends Record<string, unknown>, Id extends Op
       form.reset();
       onClose();
     } catch (failure) {
-      const atFields = Object.fromEntries(
-        toApiError(failure)
-          .fields.map(({ field, message }) => ({ path: field.replace(/\[(\d+)\]/g, '.$1'), message }))
-          .filter(({ path }) => (path.split('.')[0] ?? '') in initialValues)
-          // At the input of the part (`scopes.0.name`), and at that of the whole field.
-          .flatMap(({ path, message }) => [
-            [path.split('.')[0], message],
-            [path, message],
-          ]),
-      );
-      form.setErrors(atFields);
+      form.setErrors(errorsOf(toApiError(failure).fields, initialValues));
+      refuse();
     }
   };
 
   const SubmitButton = confirms ? ConfirmButton : Button;
-
-  /** The first field with a problem may be out of sight. */
-  const focusFirst = (errors: Readonly<Record<string, unknown>>) =>
-    form.getInputNode(Object.keys(errors)[0] ?? '')?.focus();
-
   return (
-    <Modal opened={opened} onClose={onClose} title={title} size={size}>
+    <Dialog opened={opened} onClose={onClose} title={title} size={size}>
       <form
-        onSubmit={form.onSubmit((values) => void submit(values), focusFirst)}
+        ref={element}
+        onSubmit={form.onSubmit((values) => void submit(values), refuse)}
         onKeyDown={ignoreHeldEnter}
         noValidate
       >
         <Stack>
+          <RequiredHint />
           {children(form)}
-          {action.error && <ErrorAlert error={action.error} title="That did not work" />}
-          <Group justify="flex-end">
-            <Box mr="auto">
-              <CopyAs operation={operation} input={inputOf(form.values)} />
-            </Box>
-            <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
-              Cancel
-            </Button>
-            <SubmitButton type="submit" loading={action.isPending}>
-              {submitLabel}
-            </SubmitButton>
-          </Group>
         </Stack>
+        <DialogFooter
+          error={action.error}
+          errorTitle="That did not work"
+          aside={<CopyAs operation={operation} input={inputOf(form.values)} />}
+        >
+          <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
+            Cancel
+          </Button>
+          <SubmitButton type="submit" loading={action.isPending}>
+            {submitLabel}
+          </SubmitButton>
+        </DialogFooter>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
+
+/** The API's problems by field of the form: at the input of the part (`scopes.0.name`), and at that of the whole field. */
+const errorsOf = (fields: readonly FieldProblem[], initialValues: object): Record<string, string> =>
+  Object.fromEntries(
+    fields
+      .map(({ field, message }) => ({ path: field.replace(/\[(\d+)\]/g, '.$1'), message }))
+      .filter(({ path }) => (path.split('.')[0] ?? '') in initialValues)
+      .flatMap(({ path, message }) => [
+        [path.split('.')[0], message],
+        [path, message],
+      ]),
+  );
 
 /** A key that was held down before the dialog opened sends nothing. */
 function ignoreHeldEnter(event: KeyboardEvent<HTMLElement>): void {

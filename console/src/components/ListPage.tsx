@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Pagination, Text, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Column, DataTable } from './DataTable.tsx';
+import { type Column, DataTable, type Sorting } from './DataTable.tsx';
 import { DetailPane } from './DetailPane.tsx';
 import { EmptyState, type EmptyStateProps } from './EmptyState.tsx';
 import { ErrorState } from './ErrorState.tsx';
@@ -47,10 +47,12 @@ interface ListPageProps<Row> {
   readonly onSearch: (changes: any) => void;
   readonly filters?: readonly Filter[];
   /** Without filters and rows. With a filter the list says that nothing matches. */
-  readonly empty: EmptyStateProps;
+  readonly empty: Omit<EmptyStateProps, 'action'>;
+  /** The button that makes one: beside the title, or in the empty list. */
+  readonly create?: ReactNode;
   /** Beside "Try again", for a failure that has another way out. */
   readonly errorHelp?: (error: Error) => ReactNode;
-  /** Buttons beside the title: create, `<CopyAs …>`. */
+  /** Beside the title: `<CopyAs …>`, other buttons. */
   readonly actions?: ReactNode;
   /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
   readonly detail?: {
@@ -78,18 +80,7 @@ interface ListPageProps<Row> {
 
 /** The one list pattern: title, filters with chips, table, pages of the server, detail pane. Everything is in the URL. */
 export function ListPage<Row>(props: ListPageProps<Row>) {
-  const {
-    title,
-    description,
-    noun,
-    query,
-    filters = [],
-    search,
-    onSearch,
-    actions,
-    detail,
-    children,
-  } = props;
+  const { title, description, noun, query, filters = [], search, onSearch, detail, children } = props;
   const { withTitle = true } = props;
   const selected = typeof search.selected === 'string' ? search.selected : undefined;
   const rows = query.data?.data ?? [];
@@ -102,6 +93,13 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
     isSelectable: props.selection?.isSelectable,
   });
   const selectionLabel = `${counted(checked.rows.length, noun)} selected`;
+  const isEmpty = isEmptyList(props);
+  const actions = (props.actions || (props.create && !isEmpty)) && (
+    <>
+      {props.actions}
+      {!isEmpty && props.create}
+    </>
+  );
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
@@ -114,7 +112,7 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
           </Group>
         )
       )}
-      {filters.length > 0 && (
+      {filters.length > 0 && !isEmpty && (
         <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
       )}
       {children}
@@ -148,6 +146,18 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   );
 }
 
+/** Nothing is there, and no filter hides it. */
+const isEmptyList = <Row,>({ query, filters = [], search }: ListPageProps<Row>): boolean =>
+  query.data !== undefined &&
+  (query.data.total ?? query.data.data.length) === 0 &&
+  query.data.data.length === 0 &&
+  !isFilteredBy(filters, search);
+
+const isFilteredBy = (filters: readonly Filter[], search: ListSearch): boolean =>
+  filters
+    .flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]))
+    .some((name) => search[name] !== undefined);
+
 interface ListContentProps<Row> extends ListPageProps<Row> {
   readonly selected: string | undefined;
   readonly checked: RowSelection<Row>;
@@ -178,8 +188,7 @@ function ListContent<Row>(props: ListContentProps<Row>) {
     );
   const rows = query.data?.data ?? [];
   const select = onOpen ?? (detail && ((row: Row) => onSearch({ selected: rowId(row) })));
-  const names = filters.flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]));
-  const isFiltered = names.some((name) => search[name] !== undefined);
+  const isFiltered = isFilteredBy(filters, search);
   const total = query.data?.total ?? rows.length;
   return (
     <>
@@ -193,6 +202,7 @@ function ListContent<Row>(props: ListContentProps<Row>) {
             rowId={rowId}
             onSelect={select}
             selectedId={selected}
+            sorting={sortingOf(columns, search, onSearch)}
             selection={props.selection && { ...props.checked, nameOf: props.selection.nameOf }}
           />
         </div>
@@ -206,11 +216,38 @@ function ListContent<Row>(props: ListContentProps<Row>) {
       ) : isFiltered ? (
         <EmptyState title={`No ${noun} match`} text="Change or clear the filters." icon="filter" />
       ) : (
-        <EmptyState {...empty} />
+        <EmptyState {...empty} action={props.create} />
       )}
-      <Footer {...props} total={total} />
+      {!isEmptyList(props) && <Footer {...props} total={total} />}
     </>
   );
+}
+
+/** The search parameters `sort` and `order`. Those of the order without them are not written to the URL. */
+function sortingOf<Row>(
+  columns: readonly Column<Row>[],
+  search: ListSearch,
+  onSearch: (changes: Record<string, unknown>) => void,
+): Sorting | undefined {
+  const sorts = columns.flatMap(({ sort }) => sort ?? []);
+  const sorted = sorts.find(({ by, isDefault }) =>
+    search.sort === undefined ? isDefault : by === search.sort,
+  );
+  if (sorts.length === 0) return undefined;
+  const order = (search.order as Sorting['order'] | undefined) ?? sorted?.first ?? 'asc';
+  return {
+    by: sorted?.by,
+    order,
+    change: ({ by, first, isDefault }) => {
+      const next = by !== sorted?.by ? first : order === 'asc' ? 'desc' : 'asc';
+      onSearch({
+        sort: isDefault ? undefined : by,
+        order: next === first ? undefined : next,
+        page: 1,
+        selected: undefined,
+      });
+    },
+  };
 }
 
 function Footer<Row>({ query, noun, onSearch, total }: ListPageProps<Row> & { readonly total: number }) {

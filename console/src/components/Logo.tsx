@@ -1,6 +1,6 @@
 import classes from './Logo.module.css';
 
-/** The seal: a ring with a check mark. */
+/** The mark: a C, and the second signature that closes it. The same drawing is in public/favicon.svg. */
 export function Logo({ size }: { readonly size: number }) {
   return (
     <svg
@@ -11,9 +11,9 @@ export function Logo({ size }: { readonly size: number }) {
       aria-hidden="true"
       focusable="false"
     >
-      <circle cx="16" cy="16" r="14.2" strokeWidth="2" strokeDasharray="2.2 2.51" />
-      <circle cx="16" cy="16" r="10.6" strokeWidth="2.2" />
-      <path d="M11.2 16.4l3.4 3.4 6.4-7.2" strokeWidth="2.8" />
+      <rect width="32" height="32" rx="8" />
+      <path d="M19.9 8.4a9 9 0 1 0 2.6 13.8" />
+      <path d="M11.6 16.4l3.8 3.9L25.6 9.4" />
     </svg>
   );
 }

@@ -30,7 +30,7 @@ export function RevokeDelegation({ chainId, link, opened, onClose, onDone }: Rev
       opened={opened}
       onClose={onClose}
       title="Revoke this delegation?"
-      confirmLabel={total > 0 ? `Revoke ${total + 1} delegations` : 'Revoke'}
+      confirmLabel={total > 0 ? `Revoke ${total + 1} delegations` : 'Revoke delegation'}
       operation="revokeDelegation"
       input={{ params: { chainId } }}
       refreshes={['/delegations']}

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { useSessionState } from '../app/session-context.tsx';
 import { CopyButton } from './CopyButton.tsx';
+import { Dialog, DialogFooter } from './Dialog.tsx';
 import { downloadText } from './download.ts';
 import { Icon } from './Icon.tsx';
 import classes from './SecretOnce.module.css';
@@ -41,15 +42,7 @@ export function SecretOnce({
     .map(([variable, value]) => `${variable}=${value}\n`)
     .join('');
   return (
-    <Modal
-      opened={secret !== undefined}
-      onClose={onClose}
-      title={name}
-      withCloseButton={false}
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      size="lg"
-    >
+    <Dialog opened={secret !== undefined} onClose={onClose} title={name} size="lg" mustAnswer>
       <Stack>
         <Alert color="yellow" icon={<Icon name="warning" />} title="This is shown only once">
           {note}
@@ -61,20 +54,18 @@ export function SecretOnce({
           </code>
         </Text>
         {children}
-        <Group>
-          <CopyButton text={secret ?? ''} label="Copy secret" />
-          <Button
-            variant="default"
-            leftSection={<Icon name="download" size={14} />}
-            onClick={() => downloadText(`${fileName}.env`, file)}
-          >
-            Download .env
-          </Button>
-          <Button ml="auto" onClick={onClose}>
-            I have stored it
-          </Button>
-        </Group>
       </Stack>
-    </Modal>
+      <DialogFooter>
+        <CopyButton text={secret ?? ''} label="Copy secret" />
+        <Button
+          variant="default"
+          leftSection={<Icon name="download" size={14} />}
+          onClick={() => downloadText(`${fileName}.env`, file)}
+        >
+          Download .env
+        </Button>
+        <Button onClick={onClose}>I have stored it</Button>
+      </DialogFooter>
+    </Dialog>
   );
 }

@@ -55,7 +55,7 @@ export function useRowSelection<Row>(options: SelectionOptions<Row>): RowSelecti
 }
 
 /** Escape belongs to an open dialog, menu or list of choices. */
-const closesSomething = ({ target, defaultPrevented }: KeyboardEvent): boolean =>
+export const closesSomething = ({ target, defaultPrevented }: KeyboardEvent): boolean =>
   defaultPrevented ||
   (target instanceof Element &&
     target.closest('[role=dialog], [role=menu], [role=listbox], [aria-expanded=true]') !== null);

@@ -1,5 +1,6 @@
 /** The pages, each with the component that loads when it is opened. Only this file knows both: a component imports its own page. */
-import type { LoadablePage } from '../app/page.ts';
+import type { ComponentType } from 'react';
+import type { Page } from '../app/page.ts';
 import { agentPage, agentsPage } from './agents/page.ts';
 import { apiPage, apisPage } from './apis/page.ts';
 import { approvalPage, approvalsPage } from './approvals/page.ts';
@@ -16,6 +17,10 @@ import { signalsPage } from './signals/page.ts';
 import { trustPage } from './trust/page.ts';
 import { usagePage } from './usage/page.ts';
 import { webhookPage, webhooksPage } from './webhooks/page.ts';
+
+export interface LoadablePage extends Page {
+  readonly load: () => Promise<ComponentType>;
+}
 
 /** The consent page has no frame and no session of the console around it. */
 export const loadAuthorizePage = async () => (await import('./authorize/AuthorizePage.tsx')).AuthorizePage;

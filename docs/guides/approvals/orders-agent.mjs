@@ -1,4 +1,4 @@
-// An agent that reads orders by itself, and asks a person when the API wants more. Install: npm install @countersign/sdk
+// An agent that reads orders by itself, and asks a person when the API wants more. Install: the SDK (docs/guides/typescript-sdk.md)
 import { createClient } from '@countersign/sdk';
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET, AUDIENCE, PERSON } = process.env;

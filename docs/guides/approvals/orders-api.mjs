@@ -1,4 +1,4 @@
-// An API that agents may read, and that refunds what a person has approved. Install: npm install @countersign/sdk fastify
+// An API that agents may read, and that refunds what a person has approved. Install: the SDK (docs/guides/typescript-sdk.md), and npm install fastify
 import { createClient, createVerifier, requireDetail, TokenError } from '@countersign/sdk';
 import { requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';

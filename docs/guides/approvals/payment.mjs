@@ -1,4 +1,4 @@
-// An agent asks a person for one payment. Install: npm install @countersign/sdk
+// An agent asks a person for one payment. Install: the SDK (docs/guides/typescript-sdk.md)
 import { ApprovalDenied, createClient } from '@countersign/sdk';
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET, AUDIENCE, PERSON } = process.env;

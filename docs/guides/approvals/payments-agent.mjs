@@ -1,4 +1,4 @@
-// An agent that may do nothing by itself, and asks before each payment. Install: npm install @countersign/sdk
+// An agent that may do nothing by itself, and asks before each payment. Install: the SDK (docs/guides/typescript-sdk.md)
 import { ApprovalDenied, ApprovalExpired, createClient } from '@countersign/sdk';
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET, AUDIENCE } = process.env;

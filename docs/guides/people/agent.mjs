@@ -1,4 +1,4 @@
-// An agent on a person's computer. Install: npm install @countersign/sdk
+// An agent on a person's computer. Install: the SDK (docs/guides/typescript-sdk.md)
 import { createPersonSession } from '@countersign/sdk';
 import { authorizeOnLoopback } from '@countersign/sdk/loopback';
 

@@ -1,4 +1,4 @@
-// An MCP server for people. Install: npm install @countersign/sdk @modelcontextprotocol/sdk express
+// An MCP server for people. Install: the SDK (docs/guides/typescript-sdk.md), and npm install @modelcontextprotocol/sdk express
 import { createClient, createVerifier } from '@countersign/sdk';
 import { createTokenVerifier } from '@countersign/sdk/mcp';
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';

@@ -1,4 +1,4 @@
-# An API that learns of ended tokens within a second. Install: pip install "countersign[fastapi]" uvicorn
+# An API that learns of ended tokens within a second. Install: the SDK with [fastapi] (docs/guides/python-sdk.md), and pip install uvicorn
 # Start:  uvicorn fastapi_app:app --port 4000
 import os
 from contextlib import asynccontextmanager

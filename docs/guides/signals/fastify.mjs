@@ -1,4 +1,4 @@
-// An API that learns of ended tokens within a second. Install: npm install @countersign/sdk fastify
+// An API that learns of ended tokens within a second. Install: the SDK (docs/guides/typescript-sdk.md), and npm install fastify
 import { createClient, createVerifier } from '@countersign/sdk';
 import { requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';

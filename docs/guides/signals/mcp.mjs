@@ -1,4 +1,4 @@
-// An MCP server that learns of ended tokens within a second. Install: npm install @countersign/sdk @modelcontextprotocol/sdk express
+// An MCP server that learns of ended tokens within a second. Install: the SDK (docs/guides/typescript-sdk.md), and npm install @modelcontextprotocol/sdk express
 import { createClient, createVerifier } from '@countersign/sdk';
 import { requireToken } from '@countersign/sdk/mcp';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';

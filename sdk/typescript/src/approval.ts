@@ -73,7 +73,7 @@ export type PingStatus = 204 | 400 | 401;
 
 export interface Approvals {
   request(options: ApprovalOptions, signal?: AbortSignal): Promise<Approval>;
-  handlePing(rawBody: string | Uint8Array | object, headers: WebhookHeaders): Promise<PingStatus>;
+  handlePing(body: unknown, headers: WebhookHeaders): Promise<PingStatus>;
 }
 
 interface ApprovalDeps {
@@ -122,8 +122,8 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
       return approval;
     },
 
-    async handlePing(rawBody, headers) {
-      const authReqId = readPing(rawBody);
+    async handlePing(body, headers) {
+      const authReqId = readPing(body);
       const presented = readBearer(headers);
       if (presented === undefined) return 401;
       if (authReqId === undefined) return 400;
@@ -297,10 +297,11 @@ async function readRequested(response: Response): Promise<Requested> {
   return { authReqId: auth_req_id, approvalId: approval_id, expiresIn: expires_in, interval };
 }
 
-function readPing(body: string | Uint8Array | object): string | undefined {
+function readPing(body: unknown): string | undefined {
   try {
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
-    const ping = typeof text === 'string' ? JSON.parse(text) : text;
+    const ping: { auth_req_id?: unknown } | null | undefined =
+      typeof text === 'string' ? JSON.parse(text) : text;
     return typeof ping?.auth_req_id === 'string' ? ping.auth_req_id : undefined;
   } catch {
     return undefined;

@@ -44,7 +44,8 @@ export interface TokenOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface FetchOptions extends Omit<RequestInit, 'signal'>, TokenOptions {
+/** Every `RequestInit` is one. */
+export interface FetchOptions extends RequestInit, Omit<TokenOptions, 'signal'> {
   /** Where the server of `resource` is, if not at its identifier. The token may go there and below. */
   readonly origin?: string | undefined;
 }
@@ -71,7 +72,7 @@ export interface Client {
    * For the server at the agent's `notificationUri`: wakes `wait` of the approval that was decided. Answer the request with the status that this
    * returns: 204, or 401 and 400 for a request that is not genuine.
    */
-  handlePing(rawBody: string | Uint8Array | object, headers: WebhookHeaders): Promise<PingStatus>;
+  handlePing(body: unknown, headers: WebhookHeaders): Promise<PingStatus>;
 }
 
 const maxRedirects = 5;
@@ -155,9 +156,10 @@ export function createClient(options: ClientOptions): Client {
 
   const fetchWithToken = async (
     address: string | URL,
-    { resource: named, origin, scope, signal, redirect = 'follow', ...init }: FetchOptions,
+    { resource: named, origin, scope, signal: given, redirect = 'follow', ...init }: FetchOptions,
     chain: string | undefined,
   ): Promise<Response> => {
+    const signal = given ?? undefined;
     let url = readSecureUrl(address, 'url');
     const { resource, mayGetToken } = destinationOf(url, { resource: named, origin }, [...resources, issuer]);
     const headers = new Headers(init.headers);
@@ -201,7 +203,7 @@ export function createClient(options: ClientOptions): Client {
       api,
       dpop,
       token: async (wanted = {}) => tokenOf(targetOf(wanted, chain), wanted.signal),
-      fetch: (url, init = {}) => fetchWithToken(url, init, chain),
+      fetch: (url, init) => fetchWithToken(url, init ?? {}, chain),
       // A delegation is passed on with the agent's own token: one for an API does not open ours.
       delegate: (delegation, call) =>
         own.createDelegation(

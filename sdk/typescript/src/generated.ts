@@ -154,7 +154,7 @@ export type IntrospectionRequest = { token: string; token_type_hint?: string | u
 
 export type KeySet = { keys: PublicJwk[] };
 
-export type ListedAgent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string; lastTokenDate?: string | null | undefined; secretExpiresAt?: string | null | undefined };
+export type ListedAgent = { agentId: string; organizationId: string; email: string; displayName: string | null; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; labels: Record<string, string>; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; redirectUris: string[]; publicClient: boolean; clientUri: string | null; notificationUri: string | null; dpopBoundAccessTokens: boolean; createdAt: string; updatedAt: string; lastTokenDate?: string | null | undefined; secretExpiresAt?: string | null | undefined; grantedApis?: number | undefined };
 
 export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string; agentCount: number };
 
@@ -180,7 +180,7 @@ export type NewConnection = { name: string; issuer: string; clientId: string; cl
 
 export type NewCredential = { expiresAt?: string | null | undefined; name?: string | null | undefined };
 
-export type NewDelegation = { delegateeId: string; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
+export type NewDelegation = { delegateeId: string; delegatorId?: string | undefined; scopes: string[]; expiresIn?: number | undefined; resource?: string[] | null | undefined; parentToken?: string | undefined; purpose?: string | null | undefined; allowRedelegation?: boolean | undefined };
 
 export type NewFederationPartner = { name: string; issuer: string; jwksUri: string; idJag?: boolean | undefined };
 
@@ -470,7 +470,7 @@ export interface Operations {
   listMembers: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "member" | "admin" | undefined }; body: undefined; response: MembershipPage };
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined; slug?: string | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
-  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined }; body: undefined; response: PersonPage };
+  listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | "member" | undefined; q?: string | undefined }; body: undefined; response: PersonPage };
   listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };

@@ -154,6 +154,8 @@ describe('fetch', () => {
     });
     const client = clientOf(agent, { resources: [api.identifier] });
     assert.equal((await client.fetch(`${api.identifier}/7?x=1`)).status, 200);
+    const everything: RequestInit = { method: 'GET', headers: [], body: null, signal: null };
+    assert.equal((await client.fetch(`${api.identifier}/7?x=1`, everything)).status, 200);
     const token = api.seen[0]?.headers.authorization?.slice('Bearer '.length) ?? '';
     const { aud, scope, sub } = decodeJwt(token);
     assert.deepEqual({ aud, scope, sub }, { aud: api.identifier, scope: 'orders:read', sub: agent.agentId });

@@ -132,6 +132,9 @@ const page = await client.api.listAgents({ query: { status: 'active' } });
 export const total: number = page.total;
 for await (const one of client.api.listAgents.all()) one.email satisfies string;
 for await (const one of client.api.listWebhookDeliveries.all({ id: 'x' })) one.event_type satisfies string;
+const init: RequestInit = { method: 'POST', headers: [['a', 'b']], body: new Blob([]), signal: null, keepalive: true };
+export const answer: Response = await client.fetch('https://api.example', init);
+export const likeFetch: (url: string | URL, init?: RequestInit) => Promise<Response> = client.fetch;
 await client.redeem('x').fetch(new URL('https://api.example'), { method: 'POST', body: 'x', resource: 'https://api.example' });
 try {
   await client.delegate({ delegateeId: 'x', scopes: ['agents:read'] });

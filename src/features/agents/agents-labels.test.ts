@@ -242,6 +242,21 @@ describe('GET /agents', async () => {
 });
 
 describe('GET /agents?include=activity', () => {
+  it('counts the APIs that the agent has a grant for', async () => {
+    const { agentId } = (await create({})).json;
+    const countOf = async () => (await list(`ids=${agentId}&include=activity`)).json.data[0].grantedApis;
+    assert.equal(await countOf(), 0);
+    const { json: api } = await t.call('POST', '/api/v1/resources', {
+      token: operator,
+      payload: { identifier: 'https://counted.example', name: 'Counted', scopes: [{ name: 'a' }] },
+    });
+    await t.call('PUT', `/api/v1/agents/${agentId}/grants/${api.resourceId}`, {
+      token: operator,
+      payload: { scopes: ['a'] },
+    });
+    assert.equal(await countOf(), 1);
+  });
+
   const activityOf = async (agentId: string) => {
     const { status, json, text } = await list(`ids=${agentId}&include=activity`);
     assert.equal(status, 200, text);

@@ -33,6 +33,7 @@ export interface AgentDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'le
   readonly hasActiveCredentials: CredentialService['hasActive'];
   readonly secretExpiries: CredentialService['secretExpiries'];
   readonly lastTokenDates: Usage['lastTokenDates'];
+  readonly countGrants: ResourceAccess['countGrants'];
   hasTrustPolicies(tx: Tx, agentId: string): Promise<boolean>;
   /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */
   readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;

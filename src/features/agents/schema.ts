@@ -157,6 +157,9 @@ const activity = {
       }),
     ),
   ),
+  grantedApis: Type.Optional(
+    Type.Integer({ description: 'how many registered APIs the agent has a grant for', examples: [2] }),
+  ),
 };
 export type AgentActivity = Static<ReturnType<typeof Type.Object<typeof activity>>>;
 
@@ -308,7 +311,7 @@ export const AgentQuery = Type.Object({
   include: Type.Optional(
     Type.Unsafe<'activity'>({
       ...literals(['activity']),
-      description: '`activity` adds `lastTokenDate` and `secretExpiresAt` to each agent',
+      description: '`activity` adds `lastTokenDate`, `secretExpiresAt` and `grantedApis` to each agent',
     }),
   ),
 });

@@ -103,6 +103,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     hasTrustPolicies,
     secretExpiries,
     lastTokenDates,
+    countGrants,
   } = deps;
 
   const findAgent = createBatcher({
@@ -244,14 +245,17 @@ export function createAgentService(deps: AgentDeps): AgentService {
   };
 
   const withActivity = async (agents: readonly Agent[]): Promise<ListedAgent[]> => {
-    const [dates, expiries] = await Promise.all([
+    const agentIds = agents.map(({ agentId }) => agentId);
+    const [dates, expiries, grants] = await Promise.all([
       lastTokenDates(agents),
-      secretExpiries(agents.map(({ agentId }) => agentId)),
+      secretExpiries(agentIds),
+      countGrants(db, agentIds),
     ]);
     return agents.map((agent) => ({
       ...agent,
       lastTokenDate: dates.get(agent.agentId) ?? null,
       secretExpiresAt: expiries.get(agent.agentId) ?? null,
+      grantedApis: grants.get(agent.agentId) ?? 0,
     }));
   };
 

@@ -42,7 +42,7 @@ interface ParentReference {
 
 export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   const { db, clock, ids, ledger, metrics, issuer, lockAgents, findLenders, findPolicyPower, count } = deps;
-  const { verifyAccessToken } = deps;
+  const { verifyAccessToken, refuseLending } = deps;
   const tokens = createDelegationTokens(deps);
   const resolveTarget = createDelegationTargets(deps);
 
@@ -86,16 +86,22 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   const lockChainAgents = async (
     tx: Tx,
     caller: Caller,
+    delegatorId: string,
     delegateeId: string,
     parent: ParentReference | undefined,
   ): Promise<LockedAgents> => {
-    const subjectId = parent?.subjectId ?? caller.agentId;
+    const subjectId = parent?.subjectId ?? delegatorId;
     const isPerson = parent?.subjectType === 'person';
-    const agentIds = [caller.agentId, delegateeId, ...(isPerson ? [] : [subjectId])];
+    const agentIds = [caller.agentId, delegatorId, delegateeId, ...(isPerson ? [] : [subjectId])];
     const agents = await lockAgents(tx, [...new Set(agentIds)]);
-    const [delegator, delegatee] = [agents.get(caller.agentId), agents.get(delegateeId)];
     // It was active when the guard admitted it; it may have been suspended since.
-    if (delegator?.status !== 'active') fail('UNAUTHORIZED', { message: 'Your agent is not active.' });
+    if (agents.get(caller.agentId)?.status !== 'active')
+      fail('UNAUTHORIZED', { message: 'Your agent is not active.' });
+    const delegator = agents.get(delegatorId) ?? fail('AGENT_NOT_FOUND');
+    if (delegatorId !== caller.agentId) await refuseLending(tx, caller, delegator);
+    if (delegator.status !== 'active')
+      fail('AGENT_NOT_ACTIVE', { message: `The delegator is ${delegator.status}.` });
+    const delegatee = agents.get(delegateeId);
     if (delegatee?.organizationId !== delegator.organizationId) fail('AGENT_NOT_FOUND');
     if (delegatee.status !== 'active')
       fail('AGENT_NOT_ACTIVE', { message: `The delegatee is ${delegatee.status}.` });
@@ -167,7 +173,8 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       });
     const policyScopes = await lendableByPolicy(tx, caller);
     // A grant is the agent's own and is no part of its token. The token of a delegated caller limits it as well.
-    const isLimitedByToken = caller.delegation || (!above && target.registered === undefined);
+    const isOwn = subject.id === caller.agentId;
+    const isLimitedByToken = caller.delegation || (!above && isOwn && target.registered === undefined);
     const links = [
       ...(isLimitedByToken ? [{ scopes: [...caller.scopes] }] : []),
       // The scopes of a policy are those of the workload's own tokens. They do not limit the chains of others.
@@ -215,15 +222,22 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
 
   return async (caller, wanted) => {
     const delegateeId = wanted.delegateeId.toLowerCase();
-    if (delegateeId === caller.agentId) {
+    const delegatorId = wanted.delegatorId?.toLowerCase() ?? caller.agentId;
+    if (delegateeId === delegatorId) {
+      const other = delegatorId === caller.agentId ? 'your own' : 'the delegator';
       throw validationError('body', [
-        { in: 'body', field: 'delegateeId', message: 'must be another agent than your own' },
+        { in: 'body', field: 'delegateeId', message: `must be another agent than ${other}` },
       ]);
     }
+    if (delegatorId !== caller.agentId && wanted.parentToken !== undefined) {
+      const message = 'must be left out with delegatorId: only its delegatee passes a delegation on';
+      throw validationError('body', [{ in: 'body', field: 'parentToken', message }]);
+    }
     validateTarget(wanted, issuer);
-    const parent = await parentOf(caller, wanted.parentToken);
+    // Another agent lends its own scopes, and passes nothing on.
+    const parent = delegatorId === caller.agentId ? await parentOf(caller, wanted.parentToken) : undefined;
     return db.transaction(async (tx) => {
-      const agents = await lockChainAgents(tx, caller, delegateeId, parent);
+      const agents = await lockChainAgents(tx, caller, delegatorId, delegateeId, parent);
       const above = parent && (await lockParent(tx, parent));
       const target = await authorizeTarget(tx, caller, agents, wanted, above);
       const link = draftLink(caller, agents.delegator, target, wanted, above);

@@ -17,6 +17,7 @@ import type { ResourceAccess } from '../resources/access.ts';
 import type { VerifiedToken } from '../tokens/verify-token.ts';
 import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { createConsents } from './consents.ts';
+import type { RefuseLending } from './lend-for-another.ts';
 import { createPurgeLoop } from './loops.ts';
 import { ownConsentRoutes } from './own-consents-slice.ts';
 import { delegationRoutes } from './routes.ts';
@@ -24,6 +25,7 @@ import { createDelegationService } from './service.ts';
 import { findLinkStatuses } from './store.ts';
 import { createTokenExchange } from './token-exchange.ts';
 
+export { createRefuseLending } from './lend-for-another.ts';
 export { revokeChainsWithAgent, revokeChainsWithPerson } from './revoke-with-subject.ts';
 
 /** An agent of a chain of delegations. */
@@ -45,6 +47,7 @@ export interface DelegationDeps
   readonly organizationStatusOf: OrganizationService['statusOf'];
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
+  readonly refuseLending: RefuseLending;
   readonly findPolicyPower: FindPolicyPower;
   /** A partner of the federation, by its issuer. */
   findPartner(

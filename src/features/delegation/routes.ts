@@ -21,7 +21,7 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
     id: 'createDelegation',
     summary: 'Let another agent act on your behalf, or pass on what you were given',
     description:
-      'The answer has a delegation token, once. The delegatee redeems it at `POST /api/v1/token` for an access token.',
+      'The answer has a delegation token, once. The delegatee redeems it at `POST /api/v1/token` for an access token. An admin can lend the scopes of another agent with `delegatorId`.',
     links: [
       {
         to: 'verifyDelegation',

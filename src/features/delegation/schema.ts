@@ -92,6 +92,13 @@ const { minSeconds, maxSeconds, defaultSeconds } = limits.delegation;
 export const NewDelegation = Type.Object(
   {
     delegateeId: Uuid,
+    delegatorId: Type.Optional(
+      Type.Unsafe<string>({
+        ...Uuid,
+        description:
+          'the agent whose scopes are lent; left out: your own. For another agent you need `agents:write`, the role admin in its organization, and the right to give it a secret',
+      }),
+    ),
     scopes: Type.Array(ScopeName, {
       minItems: 1,
       maxItems: limits.resource.maxScopes,

@@ -218,6 +218,8 @@ describe('GET /organizations/{orgId}/people', () => {
     const admins = (await list(id, '?role=admin')).json;
     assert.deepEqual([admins.data, admins.total], [[second], 1]);
     assert.equal((await list(id, '?role=member')).json.total, 0);
+    for (const q of [first.name.slice(1).toUpperCase(), 'no one'])
+      assert.equal((await list(id, `?q=${encodeURIComponent(q)}`)).json.total, q === 'no one' ? 0 : 2);
     for (const query of ['?role=owner', '?limit=101', '?page=0'])
       assert.equal((await list(id, query)).json.code, 'VALIDATION_ERROR', query);
   });

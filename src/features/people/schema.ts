@@ -118,5 +118,6 @@ export type PersonParams = Static<typeof PersonParams>;
 export const PeopleQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
   role: Type.Optional(Role),
+  q: Type.Optional(Type.String({ maxLength: 254, description: 'a part of the name or the e-mail address' })),
 });
 export type PeopleQuery = Static<typeof PeopleQuery>;

@@ -1,7 +1,7 @@
 /** Writes `people`. A sign-in also reads the agents and organizations of the invitations. */
 
 import type { Queryable } from '../../kernel/data/db.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import { join, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { PeopleQuery, Person } from './schema.ts';
 import type { Invitation, SignedInPerson } from './service.ts';
@@ -93,11 +93,17 @@ export const deleteWaiting = (db: Queryable, connectionId: string): Promise<Pers
   );
 
 export async function listPeople(db: Queryable, organizationId: string, query: PeopleQuery) {
-  const { role } = query;
-  const matches =
-    role === undefined
-      ? sql`organization_id = ${organizationId}`
-      : sql`organization_id = ${organizationId} and role = ${role}`;
+  const { role, q } = query;
+  const matches = join(
+    [
+      sql`organization_id = ${organizationId}`,
+      ...(role === undefined ? [] : [sql`role = ${role}`]),
+      ...(q === undefined
+        ? []
+        : [sql`strpos(lower(name) || ' ' || lower(coalesce(email, '')), ${q.toLowerCase()}) > 0`]),
+    ],
+    ' and ',
+  );
   const rows = await db.many<Person>(
     'people.list',
     sql`select ${columns} from people where ${matches}

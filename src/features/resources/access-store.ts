@@ -130,6 +130,16 @@ export const compareGrants = (db: Queryable, agentId: string, callerId: string):
         where g.agent_id = ${agentId} order by 1`,
   );
 
+/** How many APIs each agent has a grant for; agents without grants are left out. */
+export async function countGrants(db: Queryable, agentIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db.many<{ agentId: string; total: number }>(
+    'resources.countGrants',
+    sql`select agent_id as "agentId", count(*) as total from resource_grants
+        where agent_id = any(${agentIds}::uuid[]) group by agent_id`,
+  );
+  return new Map(rows.map(({ agentId, total }) => [agentId, total]));
+}
+
 /** The scopes that the caller can pass on to the agent, or take from it, by a grant of its own. */
 export async function findOwnScopes(
   db: Queryable,

@@ -3,6 +3,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import {
   compareGrants,
+  countGrants,
   findAgentGrant,
   findAgentGrants,
   findGrantsCarrying,
@@ -24,6 +25,7 @@ import { findOtherUse, findPersonTarget, findTargets, joinTargets } from './targ
 
 /** These need no other feature. */
 export const resourceReads = {
+  countGrants,
   findGrant: findAgentGrant,
   findGrants: findAgentGrants,
   findHeldScopes,

@@ -14,6 +14,9 @@ export const agentsPage = definePage({
     agentType: oneOf(agentTypes),
     deploymentEnv: oneOf(deploymentEnvs),
     capability: text(),
+    label: text(),
+    sort: oneOf(['createdAt', 'name']),
+    order: oneOf(['asc', 'desc']),
     from: text(),
     to: text(),
     page: wholeNumber(1),
@@ -29,7 +32,7 @@ export const agentsPage = definePage({
   ],
 });
 
-export const agentTabs = ['identity', 'credentials', 'access', 'delegations', 'activity'] as const;
+export const agentTabs = ['access', 'credentials', 'delegations', 'activity', 'identity'] as const;
 export type AgentTab = (typeof agentTabs)[number];
 
 /** `page`, `selected` and the filters are those of the list on the open tab. */
@@ -38,7 +41,7 @@ export const agentPage = definePage({
   title: 'Agent',
   scope: 'agents:read',
   search: {
-    tab: oneOfOr(agentTabs, 'identity'),
+    tab: oneOfOr(agentTabs, 'access'),
     page: wholeNumber(1),
     selected: text(),
     credential: oneOf(['active', 'revoked']),

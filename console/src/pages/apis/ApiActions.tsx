@@ -90,7 +90,7 @@ function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
       opened
       onClose={onClose}
       title="Delete this API?"
-      confirmLabel="Delete"
+      confirmLabel="Delete API"
       ready={!holders.isPending && !shares.isPending}
       operation="deleteResource"
       input={{ params }}

@@ -90,19 +90,13 @@ export function ApisPage(): ReactNode {
         search={search}
         onSearch={setSearch}
         filters={filters}
-        onOpen={({ resourceId }) => open(resourceId)}
         empty={{
           icon: 'apis',
           title: 'No APIs yet',
           text: 'Register an API of yours with its scopes. Then grant scopes to agents, and verify their tokens in your API.',
-          action: register,
         }}
-        actions={
-          <>
-            <CopyAs operation="listResources" input={input} />
-            {register}
-          </>
-        }
+        actions={<CopyAs operation="listResources" input={input} />}
+        create={register}
       />
       <Offers />
       {search.create && mayWrite && (

@@ -1,4 +1,4 @@
-import { Button, List } from '@mantine/core';
+import { List } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { Grant, Resource } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -70,7 +70,6 @@ export function Holders({ resource }: { readonly resource: Resource }) {
           icon: 'agents',
           title: 'No agent holds a scope of this API',
           text: 'Grant scopes to an agent. It can then get tokens for this API.',
-          action: mayGrant && <Button onClick={() => setSearch({ grant: true })}>Grant to an agent</Button>,
         }}
       />
       {open?.dialog === 'change' && <GrantDialog resource={resource} grant={open.grant} onClose={close} />}
@@ -79,7 +78,7 @@ export function Holders({ resource }: { readonly resource: Resource }) {
           opened
           onClose={close}
           title="Take this grant back?"
-          confirmLabel="Take back"
+          confirmLabel="Take back grant"
           operation="deleteAgentGrant"
           input={{ params: { agentId: open.grant.agentId, resourceId } }}
           refreshes={['/resources', '/agents']}

@@ -114,7 +114,7 @@ export function LeaveDialog({ share: { resourceId, status }, onClose, onLeft }: 
       opened
       onClose={onClose}
       title={isOffer ? 'Decline this offer?' : 'Leave this share?'}
-      confirmLabel={isOffer ? 'Decline' : 'Leave'}
+      confirmLabel={isOffer ? 'Decline offer' : 'Leave API'}
       operation="declineShare"
       input={{ params: { resourceId } }}
       refreshes={['/shares']}

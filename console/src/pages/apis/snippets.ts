@@ -35,12 +35,13 @@ export function snippetsFor(
 const nodeJs = (
   { issuer, audience, organizationId }: Instance,
   scope: string,
-): string => `// npm install @countersign/sdk
+): string => `// Install the SDK from the repository: docs/guides/typescript-sdk.md
 import { createClient, createVerifier } from '@countersign/sdk';
 
 const issuer = ${literal(issuer)};
 // This API's own credential: an agent with the scope tokens:read.
-const client = createClient({ issuer, clientId: process.env.CLIENT_ID, auth: process.env.CLIENT_SECRET });
+const { CLIENT_ID: clientId = '', CLIENT_SECRET: auth = '' } = process.env;
+const client = createClient({ issuer, clientId, auth });
 const verifier = createVerifier({
   issuer,
   audience: ${literal(audience)},
@@ -59,7 +60,7 @@ export const requireToken = (request, scope = ${literal(scope)}) =>
 const python = (
   { issuer, audience, organizationId }: Instance,
   scope: string,
-): string => `# pip install countersign
+): string => `# Install the SDK from the repository: docs/guides/python-sdk.md
 import os
 
 from countersign import Client, Signals, Verifier

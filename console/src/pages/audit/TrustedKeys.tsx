@@ -1,5 +1,6 @@
-import { Button, Group, Modal, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
+import { Dialog, DialogFooter } from '../../components/Dialog.tsx';
 import { parseKeys } from './proof/log-keys.ts';
 import { saveTrustedKeys, useTrustedKeys } from './trusted-keys.ts';
 
@@ -12,9 +13,9 @@ export function TrustedKeysButton() {
       <Button variant="default" size="compact-xs" onClick={() => setOpened(true)}>
         {text.trim() === '' ? 'Use keys that you trust' : 'Keys that you trust'}
       </Button>
-      <Modal opened={opened} onClose={() => setOpened(false)} title="Keys that you trust" size="lg">
+      <Dialog opened={opened} onClose={() => setOpened(false)} title="Keys that you trust" size="lg">
         <KeysForm text={text} onDone={() => setOpened(false)} />
-      </Modal>
+      </Dialog>
     </>
   );
 }
@@ -52,13 +53,13 @@ function KeysForm({ text, onDone }: { readonly text: string; readonly onDone: ()
           spellCheck={false}
           data-autofocus
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onDone}>
-            Cancel
-          </Button>
-          <Button type="submit">Save</Button>
-        </Group>
       </Stack>
+      <DialogFooter>
+        <Button variant="default" onClick={onDone}>
+          Cancel
+        </Button>
+        <Button type="submit">Save keys</Button>
+      </DialogFooter>
     </form>
   );
 }

@@ -1,17 +1,29 @@
 import { Alert, Checkbox, Group, NumberInput, Select, Stack, Text, Textarea } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type CreatedDelegation, type NewDelegation, scopeDescriptions } from '../../api/generated.ts';
-import { useApi } from '../../api/queries.ts';
+import { useAgentById } from '../../api/agent-names.ts';
+import {
+  type Agent,
+  type CreatedDelegation,
+  type Grant,
+  type NewDelegation,
+  scopeDescriptions,
+} from '../../api/generated.ts';
+import { call } from '../../api/request.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
+import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { SecretOnce } from '../../components/SecretOnce.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
+import { useMayLendForOthers } from './lending.ts';
 import { useGraphRefresh } from './use-graph.ts';
 
 interface DelegateDialogProps extends DialogProps {
+  /** The agent that lends, if the session may lend for others. By default the session's own. */
+  readonly lender?: string | undefined;
   /** Called with the id of the new chain, after its token was stored. */
   readonly onDone: (chainId: string) => void;
 }
@@ -21,6 +33,7 @@ const units = { minutes: 60, hours: 3_600 } as const;
 type Unit = keyof typeof units;
 
 interface Values extends Record<string, unknown> {
+  delegatorId: string;
   delegateeId: string;
   resource: string;
   scopes: string[];
@@ -31,7 +44,8 @@ interface Values extends Record<string, unknown> {
   parentToken: string;
 }
 
-const initialValues: Values = {
+const newValues = (delegatorId: string): Values => ({
+  delegatorId,
   delegateeId: '',
   resource: ownApi,
   scopes: [],
@@ -40,13 +54,14 @@ const initialValues: Values = {
   purpose: '',
   allowRedelegation: false,
   parentToken: '',
-};
+});
 
 const secondsOf = ({ amount, unit }: Values): number => Math.round(Number(amount) * units[unit]);
 
-const bodyOf = (values: Values): NewDelegation => {
+const bodyOf = (values: Values, own: string | null): NewDelegation => {
   const parentToken = values.parentToken.trim();
   return {
+    ...(values.delegatorId !== own && { delegatorId: values.delegatorId }),
     delegateeId: values.delegateeId,
     scopes: values.scopes,
     expiresIn: secondsOf(values),
@@ -60,15 +75,18 @@ const bodyOf = (values: Values): NewDelegation => {
 function validate(values: Values): Partial<Record<keyof Values, string>> {
   const seconds = secondsOf(values);
   return {
+    ...(values.delegatorId === '' && { delegatorId: 'Choose the agent whose scopes are lent.' }),
     ...(values.delegateeId === '' && { delegateeId: 'Choose the agent that may act on your behalf.' }),
     ...(values.scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
     ...(!(seconds >= 60 && seconds <= 86_400) && { amount: 'Between 1 minute and 24 hours.' }),
   };
 }
 
-/** Lends scopes of the session's agent, or passes on a delegation that it holds. */
-export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps) {
+/** Lends scopes of the session's agent, passes on a delegation that it holds, or lends for another agent. */
+export function DelegateDialog({ opened, onClose, lender, onDone }: DelegateDialogProps) {
   const session = useSession();
+  const mayLendForOthers = useMayLendForOthers();
+  const delegatorId = (mayLendForOthers ? lender : undefined) ?? session.agentId ?? '';
   const refreshGraph = useGraphRefresh();
   const [created, setCreated] = useState<CreatedDelegation>();
   const finish = () => {
@@ -78,14 +96,15 @@ export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps)
   return (
     <>
       <FormDialog
+        key={delegatorId}
         opened={opened}
         onClose={onClose}
         title="Delegate"
         submitLabel="Delegate"
-        initialValues={initialValues}
+        initialValues={newValues(delegatorId)}
         validate={validate}
         operation="createDelegation"
-        inputOf={(values) => ({ body: bodyOf(values) })}
+        inputOf={(values) => ({ body: bodyOf(values, session.agentId) })}
         refreshes={['/delegations']}
         onDone={(delegation) => {
           refreshGraph();
@@ -95,10 +114,16 @@ export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps)
         {(form) => (
           <>
             <Text size="sm">
-              Another agent may act on behalf of <TenantText text={session.agentName} />, with the scopes that
-              you choose here and no others.
+              {mayLendForOthers ? (
+                'One agent may act on behalf of another'
+              ) : (
+                <>
+                  Another agent may act on behalf of <TenantText text={session.agentName} />
+                </>
+              )}
+              , with the scopes that you choose here and no others.
             </Text>
-            <Fields form={form} />
+            <Fields form={form} mayLendForOthers={mayLendForOthers} />
           </>
         )}
       </FormDialog>
@@ -114,22 +139,42 @@ export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps)
   );
 }
 
-function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
+interface FieldsProps {
+  readonly form: UseFormReturnType<Values>;
+  readonly mayLendForOthers: boolean;
+}
+
+function Fields({ form, mayLendForOthers }: FieldsProps) {
   const session = useSession();
-  const { resource, parentToken } = form.values;
-  const apis = useLendableApis();
+  const { resource, parentToken, delegatorId } = form.values;
+  const delegator = useAgentById(delegatorId === session.agentId ? undefined : delegatorId);
+  const { apis, error } = useLendableApis(delegatorId, delegator);
   const parent = contentOf(parentToken);
   const lendable = parent
     ? parent.scopes
     : (apis.find(({ identifier }) => identifier === resource)?.scopes ?? []);
   return (
     <>
+      {mayLendForOthers && (
+        <AgentSelect
+          label="Delegator"
+          description="The agent whose scopes are lent. For another agent than your own you need the right to give it a secret."
+          required
+          {...form.getInputProps('delegatorId')}
+          onChange={(next) => {
+            form.setFieldValue('delegatorId', next);
+            form.setFieldValue('resource', ownApi);
+            form.setFieldValue('scopes', []);
+            if (next !== session.agentId) form.setFieldValue('parentToken', '');
+          }}
+        />
+      )}
       <AgentSelect
         label="Delegatee"
-        description="An active agent of your organization. It needs none of the scopes itself."
+        description="An active agent of the same organization. It needs none of the scopes itself."
         required
-        organizationId={session.organizationId}
-        except={session.agentId === null ? [] : [session.agentId]}
+        organizationId={delegator?.organizationId ?? session.organizationId}
+        except={[delegatorId]}
         {...form.getInputProps('delegateeId')}
       />
       {parentToken.trim() === '' && (
@@ -142,9 +187,11 @@ function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
             form.setFieldValue('scopes', []);
           }}
           allowDeselect={false}
+          searchable={apis.length > 10}
           error={form.errors.resource}
         />
       )}
+      {error && <ErrorAlert error={error} title="The APIs of this agent are not known" />}
       <ScopeChoice form={form} lendable={lendable} />
       <Group align="flex-start" grow>
         <NumberInput label="Ends after" min={1} allowNegative={false} {...form.getInputProps('amount')} />
@@ -161,7 +208,7 @@ function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
         description="With the same or fewer scopes, and never longer than this."
         {...form.getInputProps('allowRedelegation', { type: 'checkbox' })}
       />
-      <PassOn form={form} parent={parent} />
+      {delegatorId === session.agentId && <PassOn form={form} parent={parent} />}
     </>
   );
 }
@@ -176,7 +223,7 @@ function ScopeChoice({ form, lendable }: ScopeChoiceProps) {
   if (lendable.length === 0)
     return (
       <Alert color="yellow" role="note">
-        Your session has no scopes of this API that it can lend.
+        The agent has no scopes of this API that it can lend.
       </Alert>
     );
   return (
@@ -227,26 +274,43 @@ function PassOn({ form, parent }: PassOnProps) {
   );
 }
 
-/** Our own API and the APIs that the session's agent has a grant for, with the scopes that it can lend of each. */
-function useLendableApis() {
+/** Our own API, and every API that the agent has a grant for, with the scopes that can be lent of each. */
+function useLendableApis(delegatorId: string, delegator: Agent | null | undefined) {
   const session = useSession();
-  const grants = useApi(
-    'listAgentGrants',
-    { params: { agentId: session.agentId ?? '' }, query: { limit: 100 } },
-    { enabled: session.agentId !== null && session.scopes.includes('agents:read') },
-  );
-  return [
+  const isOwn = delegatorId === session.agentId;
+  const grants = useQuery({
+    // The id of an operation comes first, so that events refresh it.
+    queryKey: ['listAgentGrants', 'all', delegatorId],
+    queryFn: ({ signal }) => fetchGrants(delegatorId, signal),
+    enabled: delegatorId !== '' && session.scopes.includes('agents:read'),
+  });
+  const own = isOwn ? session.scopes : (delegator?.allowedScopes ?? []);
+  const apis = [
     {
       identifier: ownApi,
       label: 'Countersign API',
-      scopes: session.scopes.filter((scope) => scope !== 'admin:orgs'),
+      scopes: own.filter((scope) => scope !== 'admin:orgs'),
     },
-    ...(grants.data?.data ?? []).map(({ identifier, scopes }) => ({
+    ...(grants.data ?? []).map(({ identifier, scopes }) => ({
       identifier,
       label: visibleText(identifier),
       scopes,
     })),
   ];
+  return { apis, error: grants.error };
+}
+
+const maxGrants = 100;
+
+/** All pages. */
+async function fetchGrants(agentId: string, signal: AbortSignal): Promise<Grant[]> {
+  const grants: Grant[] = [];
+  for (let page = 1; ; page++) {
+    const query = { page, limit: maxGrants };
+    const answer = await call('listAgentGrants', { params: { agentId }, query }, { signal });
+    grants.push(...answer.data);
+    if (answer.data.length < maxGrants || grants.length >= answer.total) return grants;
+  }
 }
 
 /** Reads a delegation token for the form; the server verifies it. Undefined for text that is none. */

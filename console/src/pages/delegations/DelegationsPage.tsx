@@ -1,7 +1,8 @@
-import { Alert, Button, SegmentedControl } from '@mantine/core';
+import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import { loadPart } from '../../app/load-part.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
@@ -23,9 +24,9 @@ import classes from './DelegationsPage.module.css';
 import { delegationsPage } from './page.ts';
 import type { LinkFilters } from './use-graph.ts';
 
-const GraphPanel = lazy(() =>
-  import('./GraphPanel.tsx').then(({ GraphPanel: panel }) => ({ default: panel })),
-);
+const GraphPanel = lazy(async () => ({
+  default: (await loadPart(() => import('./GraphPanel.tsx'))).GraphPanel,
+}));
 
 const columns: readonly Column<DelegationChain>[] = [
   {
@@ -52,9 +53,6 @@ const columns: readonly Column<DelegationChain>[] = [
   statusColumn('6rem'),
   { header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
 ];
-
-/** Beside the detail pane, which has the rest. */
-const narrowColumns = columns.filter(({ header }) => header !== 'API' && header !== 'Depth');
 
 const statusFilter: Filter = {
   kind: 'choice',
@@ -189,12 +187,14 @@ export function DelegationsPage() {
             <Suspense
               fallback={<div className={classes.placeholder} role="status" aria-label="Loading the graph" />}
             >
-              <GraphPanel
-                query={query}
-                selectedId={selected}
-                onSelect={select}
-                onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
-              />
+              <div className={classes.graph} data-beside={selected !== undefined || undefined}>
+                <GraphPanel
+                  query={query}
+                  selectedId={selected}
+                  onSelect={select}
+                  onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
+                />
+              </div>
             </Suspense>
           )}
           <ListPage
@@ -202,7 +202,7 @@ export function DelegationsPage() {
             withTitle={false}
             noun="delegations"
             query={list}
-            columns={selected === undefined ? columns : narrowColumns}
+            columns={columns}
             rowId={({ chainId }) => chainId}
             search={search}
             onSearch={setSearch}
@@ -214,9 +214,6 @@ export function DelegationsPage() {
                     title: 'No active delegations',
                     text: 'A delegation lends scopes to another agent for a limited time. The delegatee needs none of them itself.',
                     icon: 'delegations',
-                    action: mayDelegate ? (
-                      <Button onClick={() => setSearch({ delegate: true })}>Delegate</Button>
-                    ) : undefined,
                   }
             }
           />
@@ -230,6 +227,7 @@ export function DelegationsPage() {
       <DelegateDialog
         opened={delegate && mayDelegate}
         onClose={() => setSearch({ delegate: false })}
+        lender={agentId}
         onDone={select}
       />
     </>

@@ -27,7 +27,6 @@ export function useGraphLinks(query: LinkFilters, enabled: boolean) {
     queryFn: ({ signal }) => fetchLinks(query, signal),
     enabled,
     staleTime: 30_000,
-    retry: false,
   });
   const pages = Math.ceil((result.data?.links.length ?? 0) / pageSize);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -1,11 +1,9 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Listing } from '../../api/generated.ts';
-import { useAction } from '../../api/queries.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
-import { showDone, showError } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingDialog } from './ListingDialog.tsx';
 import { PublishDialog } from './PublishDialog.tsx';
@@ -21,23 +19,14 @@ type Dialog = 'edit' | 'publish' | 'withdraw' | 'delete' | undefined;
 export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
   const can = useCan();
   const [dialog, setDialog] = useState<Dialog>();
-  const update = useAction('updateListing', { refreshes: ['/marketplace'] });
   if (!can('agents:write')) return null;
   const params = { listingId: listing.listingId };
   const close = () => setDialog(undefined);
   const isOnShow = listing.status === 'published';
-  const isForEveryone = listing.visibility === 'public';
-  const publish = () =>
-    update.mutate(
-      { params, body: { status: 'published' } },
-      { onSuccess: () => showDone('The listing is on show'), onError: showError },
-    );
   return (
     <Group gap="xs" mb="sm">
       {(listing.status === 'draft' || listing.status === 'withdrawn') && (
-        <Button onClick={isForEveryone ? () => setDialog('publish') : publish} loading={update.isPending}>
-          Publish
-        </Button>
+        <Button onClick={() => setDialog('publish')}>Publish</Button>
       )}
       {isOnShow && (
         <Button variant="default" onClick={() => setDialog('withdraw')}>
@@ -57,7 +46,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
         opened={dialog === 'withdraw'}
         onClose={close}
         title="Withdraw this listing?"
-        confirmLabel="Withdraw"
+        confirmLabel="Withdraw listing"
         operation="updateListing"
         input={{ params, body: { status: 'withdrawn' } }}
         refreshes={['/marketplace']}
@@ -70,7 +59,7 @@ export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
         opened={dialog === 'delete'}
         onClose={close}
         title="Delete this listing?"
-        confirmLabel="Delete"
+        confirmLabel="Delete listing"
         operation="deleteListing"
         input={{ params }}
         refreshes={['/marketplace']}

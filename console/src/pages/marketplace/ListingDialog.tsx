@@ -30,7 +30,7 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
       opened={opened}
       onClose={onClose}
       title={listing ? 'Change the listing' : 'List an agent'}
-      submitLabel={listing ? 'Save' : 'Create a draft'}
+      submitLabel={listing ? 'Save listing' : 'Create draft'}
       size="lg"
       initialValues={formOf(listing)}
       validate={(form) => problemsOf(form, listing)}

@@ -62,14 +62,13 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
           <>
             {tabs}
             <CopyAs operation="listListings" input={{ query }} />
-            {create}
           </>
         }
+        create={create}
         empty={{
           title: 'No listings yet',
           text: 'A listing offers one of your agents to others.',
           icon: 'marketplace',
-          ...(create && { action: create }),
         }}
         detail={{
           title: (_, listing) => <ListingHeading listing={listing} />,

@@ -8,7 +8,7 @@ export const views = ['find', 'own'] as const;
 export const marketplacePage = definePage({
   path: '/marketplace',
   title: 'Marketplace',
-  navigation: { group: 'Connections', order: 9, icon: 'marketplace' },
+  navigation: { group: 'Integrations', order: 9, icon: 'marketplace' },
   search: {
     view: oneOfOr(views, 'find'),
     q: text(),

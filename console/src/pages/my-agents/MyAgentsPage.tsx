@@ -115,7 +115,7 @@ function RevokeConsent({ consent, onClose }: RevokeConsentProps) {
       opened={consent !== undefined}
       onClose={onClose}
       title="Revoke this access?"
-      confirmLabel="Revoke"
+      confirmLabel="Revoke access"
       doneMessage="Access revoked."
       action={revocation}
       send={() => revocation.mutateAsync(consent?.chainId ?? '')}

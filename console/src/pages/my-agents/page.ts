@@ -7,7 +7,7 @@ export const consentStatuses = ['active', 'expired', 'revoked'] as const;
 export const myAgentsPage = definePage({
   path: '/my-agents',
   title: 'My agents',
-  navigation: { group: 'Start', order: 2, icon: 'account' },
+  navigation: { group: 'Start', order: 2, icon: 'my-agents' },
   forMembers: true,
   visible: ({ person }) => person !== null,
   search: { status: oneOfOr(consentStatuses, 'active'), page: wholeNumber(1) },

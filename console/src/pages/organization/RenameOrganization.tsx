@@ -18,15 +18,13 @@ export function RenameOrganization({ organization: current, opened, onClose }: R
       title="Rename the organization"
       submitLabel="Save name"
       initialValues={{ name: organization.name }}
-      validate={({ name }): { name?: string } => (name.trim() === '' ? { name: 'Enter a name' } : {})}
+      required={{ name: 'Enter a name' }}
       operation="updateOrganization"
       inputOf={({ name }) => ({ params: { orgId: organization.organizationId }, body: { name } })}
       refreshes={['/organizations']}
       doneMessage="Name saved."
     >
-      {(form) => (
-        <TextInput label="Name" required maxLength={255} data-autofocus {...form.getInputProps('name')} />
-      )}
+      {(form) => <TextInput label="Name" maxLength={255} data-autofocus {...form.getInputProps('name')} />}
     </FormDialog>
   );
 }

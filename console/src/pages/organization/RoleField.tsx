@@ -1,4 +1,5 @@
 import { Radio, Stack } from '@mantine/core';
+import { roleWord } from '../../components/role-words.ts';
 
 /** The roles of members, with their meaning. */
 export const memberRoles = {
@@ -31,7 +32,7 @@ export function RoleField({ roles, value, onChange, error }: RoleFieldProps) {
     >
       <Stack gap="xs" mt="xs">
         {Object.entries(roles).map(([role, description]) => (
-          <Radio key={role} value={role} label={role} description={description} />
+          <Radio key={role} value={role} label={roleWord(role)} description={description} />
         ))}
       </Stack>
     </Radio.Group>

@@ -9,7 +9,7 @@ export const organizationTabs = ['members', 'people', 'connections', 'clients', 
 export const organizationPage = definePage({
   path: '/organization',
   title: 'Organization',
-  navigation: { group: 'Account', order: 4, icon: 'organization' },
+  navigation: { group: 'Administration', order: 4, icon: 'organization' },
   search: {
     id: text(),
     tab: oneOfOr(organizationTabs, 'members'),
@@ -71,7 +71,7 @@ export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 export const organizationsPage = definePage({
   path: '/organizations',
   title: 'Organizations',
-  navigation: { group: 'Account', order: 5, icon: 'organization' },
+  navigation: { group: 'Administration', order: 5, icon: 'organizations' },
   visible: ({ scopes }) => scopes.includes(operatorScope),
   search: {
     status: oneOf(organizationStatuses),

@@ -1,13 +1,14 @@
+import { Text } from '@mantine/core';
 import type { OverviewRefusals, OverviewTokens } from '../../api/generated.ts';
 import { useGoTo } from '../../app/navigation.tsx';
-import type { ChartRow } from '../../components/Chart.tsx';
+import { BarList, type BarListRow } from '../../components/BarList.tsx';
 import { ChartWithTable } from '../../components/ChartWithTable.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
+import { Section } from '../../components/Section.tsx';
 import { visibleText } from '../../components/TenantText.tsx';
+import { clockTicks, clockTime } from '../../components/time-axis.ts';
 
 const minuteMilliseconds = 60_000;
-/** `03:12` of an ISO time. */
-const clockTime = (minute: string): string => minute.slice(11, 16);
 
 /** A click on a minute opens its token events in the audit log. */
 export function TokensChart({ tokens }: { readonly tokens: OverviewTokens }) {
@@ -21,15 +22,19 @@ export function TokensChart({ tokens }: { readonly tokens: OverviewTokens }) {
   return (
     <ChartWithTable
       title="Tokens per minute"
-      rows={issued + refused === 0 ? [] : tokens.data}
-      x={{ key: 'minute', label: 'Minute (UTC)', format: clockTime }}
+      rows={tokens.data}
+      x={{
+        key: 'minute',
+        label: 'Minute',
+        format: (minute) => clockTime(minute),
+        ticks: (minutes, most) => clockTicks(minutes, most),
+      }}
       series={[
         { key: 'issued', label: 'Issued', tone: 'main' },
         { key: 'refused', label: 'Refused', tone: 'bad' },
       ]}
       stacked
       onSelect={({ minute }) => openMinute(String(minute))}
-      emptyText="No tokens in the last 60 minutes"
       note={
         <>
           {issued.toLocaleString('en')} issued and {refused.toLocaleString('en')} refused in the last 60
@@ -48,7 +53,7 @@ const areas: Readonly<Record<string, string>> = {
   'session.refused': 'Sign-in',
 };
 const suppressed = 'refusals.suppressed';
-const maxLabel = 60;
+const maxLabel = 120;
 
 const labelOf = ({ action, reason }: OverviewRefusals['data'][number]): string => {
   if (action === suppressed) return 'Many of one minute, without an event each';
@@ -59,59 +64,36 @@ const labelOf = ({ action, reason }: OverviewRefusals['data'][number]): string =
   return end > text.indexOf(': ') ? text.slice(0, end) : `${text.slice(0, maxLabel - 1)}…`;
 };
 
-const barHeight = 34;
-const axisHeight = 40;
-const minHeight = 220;
+interface RefusalRow extends BarListRow {
+  readonly action: string;
+  readonly reason: string | null;
+}
 
 /** A click on a bar opens the refusals with that reason in the audit log. */
 export function RefusalsChart({ refusals }: { readonly refusals: OverviewRefusals }) {
   const goTo = useGoTo();
-  const rows = toRows(refusals);
-  const open = ({ action, reason }: ChartRow) =>
+  const open = ({ action, reason }: RefusalRow) =>
     goTo({
       to: '/audit',
-      search: {
-        action: String(action),
-        outcome: 'failure',
-        ...(reason && { reason: String(reason) }),
-        from: refusals.since,
-      },
+      search: { action, outcome: 'failure', ...(reason && { reason }), from: refusals.since },
     });
   return (
-    <ChartWithTable
-      title="Refusals by reason"
-      rows={rows}
-      x={{ key: 'label', label: 'Reason' }}
-      series={[{ key: 'count', label: 'Refusals', tone: 'bad' }]}
-      horizontal
-      height={Math.max(minHeight, rows.length * barHeight + axisHeight)}
-      onSelect={open}
-      emptyText="No refusals in the last 24 hours"
-      note={
-        <>
-          {refusals.total.toLocaleString('en')} in the last 24 hours.{' '}
-          <TruncationNote before={refusals.truncatedBefore} />
-        </>
-      }
-    />
+    <Section title="Refusals by reason">
+      <BarList label="Refusals by reason" rows={toRows(refusals)} onSelect={open} />
+      <Text size="xs" c="dimmed" mt="xs">
+        {refusals.total.toLocaleString('en')} in the last 24 hours.{' '}
+        <TruncationNote before={refusals.truncatedBefore} />
+      </Text>
+    </Section>
   );
 }
 
-/** Reasons that begin alike keep one row each. */
-function toRows({ data }: OverviewRefusals): ChartRow[] {
-  const seen = new Map<string, number>();
-  return data.map((refusal) => {
-    const label = labelOf(refusal);
-    const times = (seen.get(label) ?? 0) + 1;
-    seen.set(label, times);
-    return {
-      label: times === 1 ? label : `${label} (${times})`,
-      count: refusal.count,
-      action: refusal.action,
-      reason: refusal.reason ?? '',
-    };
-  });
-}
+const toRows = ({ data }: OverviewRefusals): RefusalRow[] =>
+  data.map((refusal) => ({
+    ...refusal,
+    id: `${refusal.action} ${refusal.reason}`,
+    label: labelOf(refusal),
+  }));
 
 /** Says that a busy organization has more events than the server counts for the overview. */
 function TruncationNote({ before }: { readonly before: string | null }) {

@@ -1,18 +1,19 @@
-import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { Overview } from '../../api/generated.ts';
-import { useApi } from '../../api/queries.ts';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { AuditBadge } from './AuditBadge.tsx';
 import { RefusalsChart, TokensChart } from './Charts.tsx';
+import { Headline } from './Headline.tsx';
+import { InOrder } from './InOrder.tsx';
 import { InstanceHints } from './InstanceHints.tsx';
+import classes from './OverviewPage.module.css';
 import { StartGuide } from './start/StartGuide.tsx';
 import { ExpiringCredentials, FailingDeliveries, WritingAgents } from './Tables.tsx';
-import { WaitingApprovals } from './WaitingApprovals.tsx';
+import { useOverview } from './use-overview.ts';
 
 /** The charts move on with the minutes. Events refresh the page earlier. */
 const refetchInterval = 60_000;
@@ -20,7 +21,7 @@ const refetchInterval = 60_000;
 export function OverviewPage() {
   const { organizationName } = useSession();
   const can = useCan();
-  const query = useApi('getOverview', {}, { refetchInterval });
+  const query = useOverview({ refetchInterval });
   const { data: overview, error } = query;
   const retry = () => void query.refetch();
   return (
@@ -28,12 +29,7 @@ export function OverviewPage() {
       <PageTitle
         title="Overview"
         description={<TenantText text={organizationName} />}
-        actions={
-          <Group gap="xs">
-            {overview?.audit && <AuditBadge audit={overview.audit} />}
-            <CopyAs operation="getOverview" input={{}} />
-          </Group>
-        }
+        actions={<CopyAs operation="getOverview" input={{}} />}
       />
       <Stack gap="md">
         {error && <ErrorState error={error} onRetry={retry} />}
@@ -41,6 +37,7 @@ export function OverviewPage() {
         {overview && (
           <>
             <StartGuide steps={overview.firstSteps} />
+            <Headline overview={overview} />
             {can('admin:orgs') && <InstanceHints />}
             <Figures overview={overview} />
           </>
@@ -50,26 +47,42 @@ export function OverviewPage() {
   );
 }
 
+/** A part without content is one line at the end: it takes no room beside one that has content. */
 function Figures({ overview }: { readonly overview: Overview }) {
-  const { tokens, refusals, expiringCredentials, writingAgents, failingDeliveries, approvals } = overview;
+  const { tokens, refusals, expiringCredentials, writingAgents, failingDeliveries } = overview;
+  const hasTokens = tokens?.data.some(({ issued, refused }) => issued + refused > 0);
   return (
     <>
-      {tokens && refusals ? (
-        <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-          <TokensChart tokens={tokens} />
-          <RefusalsChart refusals={refusals} />
-        </SimpleGrid>
-      ) : (
+      <div className={classes.charts}>
+        {tokens && hasTokens && <TokensChart tokens={tokens} />}
+        {refusals && refusals.data.length > 0 && <RefusalsChart refusals={refusals} />}
+      </div>
+      <div className={classes.tables}>
+        {expiringCredentials.data.length > 0 && <ExpiringCredentials credentials={expiringCredentials} />}
+        {failingDeliveries && failingDeliveries.length > 0 && (
+          <FailingDeliveries webhooks={failingDeliveries} />
+        )}
+        {writingAgents.data.length > 0 && <WritingAgents agents={writingAgents} />}
+      </div>
+      <InOrder
+        facts={[
+          tokens && !hasTokens && 'No tokens in the last 60 minutes',
+          refusals && refusals.data.length === 0 && 'No refusals in the last 24 hours',
+          expiringCredentials.data.length === 0 && 'No credential expires within 14 days',
+          failingDeliveries?.length === 0 && 'No webhook has failing deliveries',
+          writingAgents.data.length === 0 && 'No agent can change things here',
+        ]}
+      />
+      {!tokens && (
         <Text size="sm" c="dimmed">
           Tokens, refusals and the status of the audit log need the scope <code>audit:read</code>.
         </Text>
       )}
-      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-        {approvals && <WaitingApprovals approvals={approvals} />}
-        <ExpiringCredentials credentials={expiringCredentials} />
-        <FailingDeliveries webhooks={failingDeliveries} />
-        <WritingAgents agents={writingAgents} />
-      </SimpleGrid>
+      {failingDeliveries === null && (
+        <Text size="sm" c="dimmed">
+          Failing deliveries need the scope <code>webhooks:read</code>.
+        </Text>
+      )}
     </>
   );
 }

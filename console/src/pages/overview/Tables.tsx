@@ -1,13 +1,11 @@
 import { Anchor, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import type {
-  Overview,
   OverviewExpiringCredentials,
   OverviewFailingWebhook,
   OverviewWritingAgents,
 } from '../../api/generated.ts';
 import { PageLink } from '../../app/navigation.tsx';
-import { type Column, type DataTableProps, TableOrText, timeColumn } from '../../components/DataTable.tsx';
+import { type Column, DataTable, type DataTableProps, timeColumn } from '../../components/DataTable.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { Section } from '../../components/Section.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -16,8 +14,6 @@ import classes from './OverviewPage.module.css';
 interface OverviewTableProps<Row> extends DataTableProps<Row> {
   readonly title: string;
   readonly description?: string;
-  /** Instead of "None." */
-  readonly empty?: ReactNode;
   /** How many there are; the server counts to 1,000. */
   readonly total?: number;
   /** Which of them the rows are: "The newest 10 of 25." */
@@ -26,11 +22,11 @@ interface OverviewTableProps<Row> extends DataTableProps<Row> {
 
 /** The first rows of a list, with their number. */
 function OverviewTable<Row>(props: OverviewTableProps<Row>) {
-  const { title, description, empty, total = 0, order, ...table } = props;
+  const { title, description, total = 0, order, ...table } = props;
   return (
     <Section title={title} label={table.label} description={description}>
       <div className={classes.scroll}>
-        <TableOrText {...table} empty={empty || 'None.'} />
+        <DataTable {...table} />
       </div>
       {total > table.rows.length && (
         <Text size="xs" c="dimmed" mt={4}>
@@ -150,22 +146,14 @@ const webhookColumns: readonly Column<OverviewFailingWebhook>[] = [
   },
 ];
 
-/** Null: the session lacks the scope. */
-export function FailingDeliveries({ webhooks }: { readonly webhooks: Overview['failingDeliveries'] }) {
+export function FailingDeliveries({ webhooks }: { readonly webhooks: readonly OverviewFailingWebhook[] }) {
   return (
     <OverviewTable
       title="Webhooks with failing deliveries"
       label="Failing deliveries"
-      rows={webhooks ?? []}
+      rows={webhooks}
       columns={webhookColumns}
       rowId={({ id }) => id}
-      empty={
-        webhooks === null && (
-          <>
-            This needs the scope <code>webhooks:read</code>.
-          </>
-        )
-      }
     />
   );
 }

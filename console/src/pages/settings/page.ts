@@ -1,10 +1,15 @@
 import { definePage } from '../../app/page.ts';
-import { flag } from '../../app/search-params.ts';
+import { flag, text } from '../../app/search-params.ts';
 
 export const settingsPage = definePage({
   path: '/settings',
   title: 'Settings',
-  navigation: { group: 'Account', order: 9, icon: 'settings' },
+  navigation: { group: 'Administration', order: 9, icon: 'settings' },
   scope: 'admin:orgs',
-  search: { all: flag() },
+  search: {
+    q: text(),
+    /** A group of variables; without it the state of the instance. */
+    section: text(),
+    all: flag(),
+  },
 });

@@ -11,6 +11,7 @@ import { placeAfterSignIn } from '../../app/sign-in-address.ts';
 import { ConfirmButton } from '../../components/ConfirmButton.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
+import { roleWord } from '../../components/role-words.ts';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
 
 /** For a person who was invited to several organizations, or to one that the person has never used. */
@@ -20,7 +21,6 @@ export function OrganizationChoice() {
   const identity = useQuery({
     queryKey: ['providerIdentity'],
     queryFn: ({ signal }) => fetchProviderIdentity(signal),
-    retry: false,
   });
   const run = async (work: () => Promise<unknown>) => {
     setBusy(true);
@@ -101,7 +101,7 @@ function Organization({ choice, busy, onChoose, onDecline }: OrganizationProps) 
           </Text>
         </Stack>
         <Badge tt="none" color="gray" miw="max-content">
-          {role}
+          {roleWord(role)}
         </Badge>
       </Group>
       {firstVisit && (

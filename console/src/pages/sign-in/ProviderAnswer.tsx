@@ -24,7 +24,6 @@ function OwnIdentity() {
   const { data } = useQuery({
     queryKey: ['providerIdentity'],
     queryFn: ({ signal }) => fetchProviderIdentity(signal),
-    retry: false,
   });
   if (!data) return null;
   const { issuer, subject } = data;

@@ -4,7 +4,7 @@ import { text } from '../../app/search-params.ts';
 export const signalsPage = definePage({
   path: '/signals',
   title: 'Signals',
-  navigation: { group: 'Connections', order: 2, icon: 'signals' },
+  navigation: { group: 'Integrations', order: 2, icon: 'signals' },
   scope: 'tokens:read',
   search: { selected: text() },
 });

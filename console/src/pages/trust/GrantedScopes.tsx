@@ -1,7 +1,8 @@
-import { Checkbox, Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useAgentById } from '../../api/agent-names.ts';
 import { useApi } from '../../api/queries.ts';
+import { CheckList } from '../../components/CheckList.tsx';
 import { visibleText } from '../../components/TenantText.tsx';
 import type { PolicyValues } from './policy-values.ts';
 
@@ -63,12 +64,12 @@ function ScopeGroup({ label, held, chosen, onChange, error }: ScopeGroupProps) {
       </Text>
     );
   return (
-    <Checkbox.Group label={label} value={[...chosen]} onChange={onChange} error={error}>
-      <Group gap="sm" mt={4}>
-        {held.map((scope) => (
-          <Checkbox key={scope} value={scope} label={<code>{visibleText(scope)}</code>} />
-        ))}
-      </Group>
-    </Checkbox.Group>
+    <CheckList
+      label={label}
+      choices={held.map((scope) => ({ value: scope }))}
+      value={chosen}
+      onChange={onChange}
+      error={error}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FederationPartner } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
@@ -46,7 +46,6 @@ export function Partners() {
           title: 'No federation partners',
           text: 'A partner is another identity provider. Agents here can ask whether a token of it is valid.',
           icon: 'trust',
-          action: mayManage && <Button onClick={() => setSearch({ create: true })}>Add partner</Button>,
         }}
         detail={{
           title: (_, row) => (row ? <TenantText text={row.name} /> : 'Partner'),
@@ -115,7 +114,7 @@ function PartnerDetail({ partner, mayManage, onGone }: PartnerDetailProps) {
         opened={dialog === 'remove'}
         onClose={close}
         title="Remove this partner?"
-        confirmLabel="Remove"
+        confirmLabel="Remove partner"
         operation="removePartner"
         input={{ params: { id } }}
         refreshes={['/federation']}
@@ -146,12 +145,17 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
       opened={opened}
       onClose={onClose}
       title={partner ? 'Edit partner' : 'Add partner'}
-      submitLabel={partner ? 'Save' : 'Add'}
+      submitLabel={partner ? 'Save partner' : 'Add partner'}
       initialValues={{
         name: partner?.name ?? '',
         issuer: partner?.issuer ?? '',
         jwksUri: partner?.jwksUri ?? '',
         idJag: partner?.idJag ?? false,
+      }}
+      required={{
+        name: 'Give it a name.',
+        issuer: 'Enter the address of its issuer.',
+        jwksUri: 'Enter the address of its keys.',
       }}
       operation={partner ? 'updatePartner' : 'trustPartner'}
       inputOf={(body: PartnerValues) => (partner ? { params: { id: partner.id }, body } : { body })}

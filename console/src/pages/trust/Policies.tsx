@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import type { TrustPolicy } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
@@ -91,9 +90,7 @@ export function Policies() {
         withTitle={false}
         noun="trust policies"
         query={list}
-        columns={
-          search.selected === undefined ? columns : columns.filter(({ header }) => header !== 'Last used')
-        }
+        columns={columns}
         rowId={({ policyId }) => policyId}
         search={search}
         onSearch={setSearch}
@@ -102,7 +99,6 @@ export function Policies() {
           title: 'No trust policies yet',
           text: 'With a trust policy a workload, such as a GitHub workflow or a Kubernetes pod, gets tokens of an agent without a secret.',
           icon: 'trust',
-          action: mayChange && <Button onClick={() => setSearch({ create: true })}>Create policy</Button>,
         }}
         detail={{
           title: (_, row) => (row ? <TenantText text={row.name} /> : 'Trust policy'),

@@ -125,7 +125,7 @@ function Actions({ policy, onGone }: ActionsProps) {
         opened={dialog === 'disable'}
         onClose={close}
         title="Disable this trust policy?"
-        confirmLabel="Disable"
+        confirmLabel="Disable policy"
         operation="updateTrustPolicy"
         input={{ params: { policyId }, body: { status: 'disabled' } }}
         refreshes={['/oidc']}
@@ -139,7 +139,7 @@ function Actions({ policy, onGone }: ActionsProps) {
         opened={dialog === 'delete'}
         onClose={close}
         title="Delete this trust policy?"
-        confirmLabel="Delete"
+        confirmLabel="Delete policy"
         operation="deleteTrustPolicy"
         input={{ params: { policyId } }}
         refreshes={['/oidc']}

@@ -38,7 +38,7 @@ export function PolicyDialog({ policy, opened, onClose, onDone }: PolicyDialogPr
       opened={opened}
       onClose={close}
       title={policy ? 'Edit trust policy' : 'Create trust policy'}
-      submitLabel={policy ? 'Save' : 'Create'}
+      submitLabel={policy ? 'Save policy' : 'Create policy'}
       size="lg"
       initialValues={policy ? valuesOf(policy) : newPolicyValues(location.origin)}
       validate={validatePolicy}
@@ -120,6 +120,7 @@ function Fields({ form, isNew }: FieldsProps) {
       />
       <NumberInput
         label="Oldest token, in seconds"
+        required
         min={1}
         max={86_400}
         {...form.getInputProps('maxTokenAgeSeconds')}

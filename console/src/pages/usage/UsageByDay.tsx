@@ -4,6 +4,7 @@ import { useApi } from '../../api/queries.ts';
 import type { ChartRow } from '../../components/Chart.tsx';
 import { ChartWithTable } from '../../components/ChartWithTable.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
+import { dayLabel, dayTicks } from '../../components/time-axis.ts';
 import { daysOf, type Period } from './period.ts';
 
 type Metric = Usage['data'][number]['metric'];
@@ -37,7 +38,7 @@ export function UsageByDay({ period }: { readonly period: Period }) {
               key={title}
               title={title}
               rows={shown.some((metric) => usage.totals[metric]) ? toRows(usage, period) : []}
-              x={{ key: 'date', label: 'Day (UTC)' }}
+              x={{ key: 'date', label: 'Day (UTC)', tickLabel: dayLabel, ticks: dayTicks }}
               series={shown.map((metric) => ({ key: metric, label: metricLabels[metric] }))}
               emptyText={`No ${title.toLowerCase()} in this time`}
             />

@@ -1,57 +1,69 @@
-import { Checkbox, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Checkbox, Fieldset, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { FormSection } from '../../components/FormSection.tsx';
+import { RequiredMark } from '../../components/RequiredMark.tsx';
 import { eventGroups } from './event-groups.ts';
 
 interface EventsInputProps {
-  readonly value: readonly string[];
-  readonly onChange: (events: string[]) => void;
-  readonly error?: string | undefined;
+  /** From `form.getInputProps`. */
+  readonly value?: readonly string[];
+  readonly onChange?: (events: string[]) => void;
+  readonly error?: ReactNode;
+  readonly required?: boolean;
 }
 
 /** The events of a subscription: all, or chosen ones in groups. `*` stands for all. */
-export function EventsInput({ value, onChange, error }: EventsInputProps) {
+export function EventsInput({ value = [], onChange, error, required = false }: EventsInputProps) {
   const all = value.includes('*');
   const toggle = (events: readonly string[], on: boolean) => {
     const others = value.filter((event) => !events.includes(event));
-    onChange(on ? [...others, ...events] : others);
+    onChange?.(on ? [...others, ...events] : others);
   };
   return (
-    <Fieldset legend="Events" aria-describedby={error ? 'events-error' : undefined}>
-      <Stack gap="sm">
+    <Fieldset
+      legend={
+        <>
+          Events
+          {required && <RequiredMark />}
+        </>
+      }
+      aria-describedby={error ? 'events-error' : undefined}
+    >
+      <Stack gap="xs">
         <Checkbox
           label="All events"
           description="Also types of events that later versions add."
           checked={all}
-          onChange={(event) => onChange(event.currentTarget.checked ? ['*'] : [])}
+          onChange={(event) => onChange?.(event.currentTarget.checked ? ['*'] : [])}
         />
-        {!all && (
-          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md" verticalSpacing="sm">
-            {eventGroups.map(({ title, events }) => {
-              const chosen = events.filter((event) => value.includes(event)).length;
-              return (
-                <Stack key={title} gap={6} role="group" aria-label={title}>
+        {!all &&
+          eventGroups.map(({ title, events }) => {
+            const chosen = events.filter((event) => value.includes(event)).length;
+            return (
+              <FormSection key={title} title={title} summary={`${chosen} of ${events.length}`}>
+                <Stack gap="xs" role="group" aria-label={title}>
                   <Checkbox
-                    label={title}
+                    label={`All of ${title}`}
                     fw={600}
                     checked={chosen === events.length}
                     indeterminate={chosen > 0 && chosen < events.length}
                     onChange={(event) => toggle(events, event.currentTarget.checked)}
                   />
                   {events.map((name) => (
-                    <Group key={name} pl="lg">
-                      <Checkbox
-                        label={<code>{name}</code>}
-                        checked={value.includes(name)}
-                        onChange={(event) => toggle([name], event.currentTarget.checked)}
-                      />
-                    </Group>
+                    <Checkbox
+                      key={name}
+                      pl="lg"
+                      label={<code>{name}</code>}
+                      checked={value.includes(name)}
+                      onChange={(event) => toggle([name], event.currentTarget.checked)}
+                    />
                   ))}
                 </Stack>
-              );
-            })}
-          </SimpleGrid>
-        )}
+              </FormSection>
+            );
+          })}
         {error && (
-          <Text id="events-error" size="xs" c="var(--mantine-color-error)" role="alert">
+          <Text id="events-error" size="xs" c="var(--mantine-color-error)" role="alert" data-problem>
             {error}
           </Text>
         )}

@@ -26,7 +26,7 @@ export function RotateDialog({ subscription, onClose, onRotated }: RotateDialogP
       opened
       onClose={onClose}
       title="Rotate the signing secret"
-      submitLabel="Rotate"
+      submitLabel="Rotate secret"
       confirms
       initialValues={{ overlap: '' }}
       operation="rotateWebhookSecret"

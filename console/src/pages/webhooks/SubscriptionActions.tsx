@@ -98,7 +98,7 @@ export function SubscriptionActions({ subscription }: SubscriptionActionsProps) 
         opened={open === 'pause'}
         onClose={close}
         title="Pause this webhook?"
-        confirmLabel="Pause"
+        confirmLabel="Pause webhook"
         operation="updateWebhook"
         input={{ params: { id }, body: { active: false } }}
         refreshes={['/webhooks']}
@@ -128,7 +128,7 @@ function DeleteDialog({
       opened
       onClose={onClose}
       title="Delete this webhook?"
-      confirmLabel="Delete"
+      confirmLabel="Delete webhook"
       ready={!counts.isPending}
       operation="deleteWebhook"
       input={{ params: { id } }}

@@ -20,11 +20,15 @@ const noValues: Values = { name: '', url: '', events: [] };
 const bodyOf = ({ name, url, events }: Values) =>
   ({ name: name.trim(), url: url.trim(), events }) as NewWebhookSubscription;
 
-function validate({ name, url, events }: Values): Partial<Record<keyof Values, string>> {
+const required = {
+  name: 'Give it a name.',
+  url: 'Enter an address that starts with https://',
+  events: 'Choose at least one event.',
+};
+
+function validate({ url }: Values): Partial<Record<keyof Values, string>> {
   return {
-    ...(name.trim() === '' && { name: 'Give it a name.' }),
     ...(!/^https:\/\/./i.test(url.trim()) && { url: 'An address that starts with https://' }),
-    ...(events.length === 0 && { events: 'Choose at least one event.' }),
   };
 }
 
@@ -41,13 +45,14 @@ export function SubscriptionDialog({ opened, onClose, subscription, onCreated }:
       opened={opened}
       onClose={onClose}
       title={subscription ? 'Edit webhook' : 'Subscribe to events'}
-      submitLabel={subscription ? 'Save' : 'Subscribe'}
+      submitLabel={subscription ? 'Save webhook' : 'Subscribe to events'}
       size="lg"
       initialValues={
         subscription
           ? { name: subscription.name, url: subscription.url, events: subscription.events }
           : noValues
       }
+      required={required}
       validate={validate}
       operation={subscription ? 'updateWebhook' : 'createWebhook'}
       inputOf={(values) =>
@@ -68,11 +73,7 @@ export function SubscriptionDialog({ opened, onClose, subscription, onCreated }:
             inputMode="url"
             {...form.getInputProps('url')}
           />
-          <EventsInput
-            value={form.values.events}
-            onChange={(events) => form.setFieldValue('events', events)}
-            error={form.errors.events as string | undefined}
-          />
+          <EventsInput {...form.getInputProps('events')} />
         </>
       )}
     </FormDialog>

@@ -80,19 +80,13 @@ export function WebhooksPage(): ReactNode {
         search={search}
         onSearch={setSearch}
         filters={filters}
-        onOpen={({ id }) => goTo({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
         empty={{
           icon: 'webhooks',
           title: 'No webhooks yet',
           text: 'Your service can get an HTTPS request for each change: a new agent, a revoked credential, an issued token.',
-          action: create,
         }}
-        actions={
-          <>
-            <CopyAs operation="listWebhooks" input={{}} />
-            {create}
-          </>
-        }
+        actions={<CopyAs operation="listWebhooks" input={{}} />}
+        create={create}
       />
       {mayWrite && (
         <SubscriptionDialog

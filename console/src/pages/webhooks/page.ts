@@ -9,7 +9,7 @@ export type ShownStatus = (typeof subscriptionStatuses)[number];
 export const webhooksPage = definePage({
   path: '/webhooks',
   title: 'Webhooks',
-  navigation: { group: 'Connections', order: 1, icon: 'webhooks' },
+  navigation: { group: 'Integrations', order: 1, icon: 'webhooks' },
   scope: 'webhooks:read',
   search: { q: text(), status: oneOf(subscriptionStatuses), from: text(), to: text(), create: flag() },
   commands: [

@@ -48,5 +48,5 @@ def _zstandard(file: str | os.PathLike[str]) -> Any:
     except ImportError as error:
         raise AuditFileError(
             f"{file} is compressed with Zstandard: use Python 3.14 or newer, or install what reads "
-            "it with `pip install 'countersign[archive]'`"
+            "it with `pip install backports.zstd`"
         ) from error

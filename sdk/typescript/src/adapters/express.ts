@@ -7,8 +7,8 @@ import type { RequestWithHeaders } from '../verify/bearer.ts';
 declare global {
   namespace Express {
     interface Request {
-      /** The token of the request, after `requireToken`. */
-      agent?: VerifiedToken;
+      /** The token of the request. Set on the routes that have `requireToken`, and on no other. */
+      agent: VerifiedToken;
     }
   }
 }

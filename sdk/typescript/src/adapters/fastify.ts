@@ -7,8 +7,8 @@ import type { RawBody } from '../verify/bearer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The token of the request, after `requireToken`. */
-    agent?: VerifiedToken;
+    /** The token of the request. Set on the routes that have `requireToken`, and on no other. */
+    agent: VerifiedToken;
   }
 }
 

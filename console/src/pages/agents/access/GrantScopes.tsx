@@ -1,6 +1,6 @@
 /** Grants scopes of a registered API to the agent. The API replaces the whole grant: unchecked scopes end. */
 
-import { Alert, Checkbox, ScrollArea, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import type { Agent, Grant, Resource } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
 import { useCan } from '../../../app/session-context.tsx';
+import { CheckList } from '../../../components/CheckList.tsx';
 import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
@@ -152,27 +153,16 @@ function ChosenApi({ form, agent }: { readonly form: Form; readonly agent: Agent
 
 function ApiScopes({ form, api }: { readonly form: Form; readonly api: Resource }) {
   return (
-    <Checkbox.Group
+    <CheckList
       label="Scopes"
       description={`The grant has exactly the checked scopes. A scope that you uncheck ends at once for introspection, also in tokens. ${offlineVerificationNote()}`}
+      required
+      choices={api.scopes.map(({ name, description }) => ({
+        value: name,
+        label: visibleText(name),
+        description: description ? <TenantText text={description} multiline /> : undefined,
+      }))}
       {...form.getInputProps('scopes')}
-    >
-      <ScrollArea.Autosize
-        mah={320}
-        mt="xs"
-        viewportProps={{ tabIndex: 0, 'aria-label': 'Scopes of the API', role: 'region' }}
-      >
-        <Stack gap="xs">
-          {api.scopes.map(({ name, description }) => (
-            <Checkbox
-              key={name}
-              value={name}
-              label={visibleText(name)}
-              description={description ? <TenantText text={description} multiline /> : undefined}
-            />
-          ))}
-        </Stack>
-      </ScrollArea.Autosize>
-    </Checkbox.Group>
+    />
   );
 }

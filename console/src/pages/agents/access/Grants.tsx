@@ -90,7 +90,6 @@ export function Grants({ agent }: { readonly agent: Agent }) {
           icon: 'apis',
           title: 'No grants yet',
           text: 'Grant scopes of a registered API, and the agent can ask for tokens for that API.',
-          action: grantButton || undefined,
         }}
       />
       <GrantScopes

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, List, Tabs } from '@mantine/core';
+import { Alert, Button, List, Tabs } from '@mantine/core';
 import type { ComponentType } from 'react';
 import { toApiError } from '../../../api/api-error.ts';
 import type { Agent } from '../../../api/generated.ts';
@@ -10,23 +10,25 @@ import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
 import { PageTitle } from '../../../components/PageTitle.tsx';
-import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { AccessTab } from '../access/AccessTab.tsx';
 import { ActivityTab } from '../activity/ActivityTab.tsx';
 import { CredentialsTab } from '../credentials/CredentialsTab.tsx';
 import { DelegationsTab } from '../delegations/DelegationsTab.tsx';
 import { IdentityTab } from '../identity/IdentityTab.tsx';
+import { nameOf } from '../list/agent-rows.ts';
 import { type AgentTab, agentPage, agentTabs } from '../page.ts';
 import { AgentActions } from './AgentActions.tsx';
+import { AgentSummary } from './AgentSummary.tsx';
+import { useTokenRefresh } from './use-token-refresh.ts';
 
 const tabs: Readonly<Record<AgentTab, { label: string; Content: ComponentType<{ readonly agent: Agent }> }>> =
   {
-    identity: { label: 'Identity', Content: IdentityTab },
-    credentials: { label: 'Credentials', Content: CredentialsTab },
     access: { label: 'Access', Content: AccessTab },
+    credentials: { label: 'Credentials', Content: CredentialsTab },
     delegations: { label: 'Delegations', Content: DelegationsTab },
     activity: { label: 'Activity', Content: ActivityTab },
+    identity: { label: 'Identity', Content: IdentityTab },
   };
 
 /** The filters of one tab mean nothing on the next. */
@@ -79,26 +81,28 @@ export function AgentPage() {
 
 function LoadedAgent({ agent }: { readonly agent: Agent }) {
   const [{ tab }, setSearch] = usePageSearch(agentPage);
-  usePageTitle(visibleText(agent.email));
+  usePageTitle(visibleText(nameOf(agent)));
+  useTokenRefresh(agent.agentId);
   return (
     <>
       <PageTitle
         back={back}
-        title={<TenantText text={agent.email} multiline />}
+        title={<TenantText text={nameOf(agent)} multiline />}
         description={
-          <Group gap="xs" component="span" display="inline-flex">
-            <StatusBadge status={agent.status} />
+          <>
+            {agent.displayName !== null && <TenantText text={agent.email} multiline />}
             <span>
               {agent.agentType} in {agent.deploymentEnv}
             </span>
-          </Group>
+          </>
         }
         actions={<AgentActions agent={agent} />}
       />
+      <AgentSummary agent={agent} />
       <StatusNotice status={agent.status} />
       <Tabs
         value={tab}
-        onChange={(next) => setSearch({ ...fresh, tab: (next ?? 'identity') as AgentTab })}
+        onChange={(next) => setSearch({ ...fresh, tab: (next ?? agentTabs[0]) as AgentTab })}
         keepMounted={false}
         mt="sm"
       >

@@ -1,12 +1,11 @@
 /** Downloads a project for the agent, ready to run. */
 
-import { Button, Group, Modal, Radio, Stack, Text } from '@mantine/core';
+import { Button, Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { CopyAs } from '../../../components/CopyAs.tsx';
+import { Dialog, DialogFooter, type DialogProps } from '../../../components/Dialog.tsx';
 import { useDownload } from '../../../components/download.ts';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import type { DialogProps } from '../../../components/FormDialog.tsx';
 
 const languages = {
   typescript: 'TypeScript',
@@ -32,7 +31,7 @@ export function DownloadScaffold({ agent, opened, onClose }: DialogProps & { rea
     }
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Download a scaffold">
+    <Dialog opened={opened} onClose={onClose} title="Download a scaffold">
       <Stack>
         <Text size="sm" c="dimmed">
           A small project that gets tokens as this agent and calls an API with them. It has no secret inside:
@@ -45,17 +44,19 @@ export function DownloadScaffold({ agent, opened, onClose }: DialogProps & { rea
             ))}
           </Stack>
         </Radio.Group>
-        {error !== undefined && <ErrorState error={error} title="The download failed" />}
-        <Group justify="flex-end">
-          <CopyAs operation="scaffoldAgent" input={input} mr="auto" />
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button onClick={() => void save()} loading={busy !== undefined}>
-            Download
-          </Button>
-        </Group>
       </Stack>
-    </Modal>
+      <DialogFooter
+        error={error}
+        errorTitle="The download failed"
+        aside={<CopyAs operation="scaffoldAgent" input={input} />}
+      >
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button onClick={() => void save()} loading={busy !== undefined}>
+          Download
+        </Button>
+      </DialogFooter>
+    </Dialog>
   );
 }

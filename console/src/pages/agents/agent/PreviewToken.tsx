@@ -1,12 +1,11 @@
 /** The claims that a token of the agent would have now, or the refusal and its reason. Issues nothing. */
 
-import { Alert, Autocomplete, Button, Group, Modal, Stack, TagsInput, Text } from '@mantine/core';
+import { Alert, Autocomplete, Button, Stack, TagsInput, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, TokenPreview } from '../../../api/generated.ts';
 import { useAction, useApi } from '../../../api/queries.ts';
 import { CopyAs } from '../../../components/CopyAs.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import type { DialogProps } from '../../../components/FormDialog.tsx';
+import { Dialog, DialogFooter, type DialogProps } from '../../../components/Dialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { JsonView } from '../../../components/JsonView.tsx';
 import { visibleText } from '../../../components/TenantText.tsx';
@@ -38,7 +37,7 @@ export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
     preview.reset();
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Preview a token" size="lg">
+    <Dialog opened={opened} onClose={onClose} title="Preview a token" size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -77,22 +76,22 @@ export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
             clearable
             clearButtonProps={{ 'aria-label': 'Clear scopes' }}
           />
-          <Group justify="flex-end">
-            <CopyAs operation="previewToken" input={{ body }} mr="auto" />
-            <Button variant="default" onClick={onClose}>
-              Close
-            </Button>
-            <Button type="submit" loading={preview.isPending}>
-              Preview token
-            </Button>
-          </Group>
-          <div aria-live="polite">
-            {preview.isError && <ErrorState error={preview.error} title="The preview failed" />}
-            {preview.data && <Verdict preview={preview.data} />}
-          </div>
+          <div aria-live="polite">{preview.data && <Verdict preview={preview.data} />}</div>
         </Stack>
+        <DialogFooter
+          error={preview.error}
+          errorTitle="The preview failed"
+          aside={<CopyAs operation="previewToken" input={{ body }} />}
+        >
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+          <Button type="submit" loading={preview.isPending}>
+            Preview token
+          </Button>
+        </DialogFooter>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -13,6 +13,7 @@ import { NoPermission } from '../../../components/NoPermission.tsx';
 import { PartyName } from '../../../components/PartyName.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
+import { useMayLendForOthers } from '../../delegations/lending.ts';
 import { agentPage } from '../page.ts';
 
 const limit = 20;
@@ -59,7 +60,7 @@ export function DelegationsTab({ agent }: { readonly agent: Agent }) {
   return mayRead ? <DelegationList agent={agent} /> : <NoPermission scope="audit:read" />;
 }
 
-function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
+function DelegationList({ agent: { agentId, status } }: { readonly agent: Agent }) {
   const [{ role, chain, page }, setSearch] = usePageSearch(agentPage);
   const session = useSession();
   const can = useCan();
@@ -67,6 +68,8 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
   const named = can('audit:read') || agentId !== session.agentId ? { agentId } : {};
   const input = { query: { ...named, role: role ?? 'any', status: chain, page, limit } } as const;
   const delegations = useApi('listDelegations', input, { keepPrevious: true });
+  const mayLendForOthers = useMayLendForOthers();
+  const mayLend = status === 'active' && (mayLendForOthers || agentId === session.agentId);
   const linkTo = (label: string) => (
     <Button component={PageLink} to="/delegations" search={{ agentId, status: 'all' }} variant="default">
       {label}
@@ -79,6 +82,11 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
         <>
           <CopyAs operation="listDelegations" input={input} />
           {linkTo('Show on the delegations page')}
+          {mayLend && (
+            <Button component={PageLink} to="/delegations" search={{ agentId, delegate: '1' }}>
+              Lend its scopes
+            </Button>
+          )}
         </>
       }
       title="Delegations"
@@ -96,7 +104,6 @@ function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
         icon: 'delegations',
         title: 'No delegations',
         text: 'An agent can lend scopes that it holds to another agent, for a limited time.',
-        action: linkTo('Go to the delegations page'),
       }}
     />
   );

@@ -1,16 +1,8 @@
-import {
-  Checkbox,
-  Fieldset,
-  NumberInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
+import { Checkbox, NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
 import { agentTypes } from '../../../components/agent-types.ts';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { type AgentValues, deploymentEnvs, operatorScope } from './agent-form.ts';
 import { ScopeChecks } from './ScopeChecks.tsx';
 
@@ -27,6 +19,13 @@ export function AgentFields({
 }) {
   return (
     <Stack gap="md">
+      <TextInput
+        label="Display name"
+        description="What people call it. The e-mail address stays the name that proves something."
+        placeholder="Résumé reader"
+        maxLength={64}
+        {...form.getInputProps('displayName')}
+      />
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md" verticalSpacing="md">
         <Select
           label="Type"
@@ -54,6 +53,14 @@ export function AgentFields({
         />
       </SimpleGrid>
       <TagsInput
+        label="Labels"
+        description="Of the form key:value, such as team:talent, to find and group agents. They give no rights. Press Enter after each."
+        maxTags={20}
+        splitChars={[',']}
+        acceptValueOnBlur
+        {...form.getInputProps('labels')}
+      />
+      <TagsInput
         label="Capabilities"
         description="Each of the form resource:action, such as resume:read. Press Enter after each."
         required={!isDocument}
@@ -73,7 +80,10 @@ export function AgentFields({
         {...form.getInputProps('dpopBoundAccessTokens', { type: 'checkbox' })}
       />
       {!isDocument && (
-        <Fieldset legend="Acting for people">
+        <FormSection
+          title="Acting for people"
+          summary={form.values.redirectUris.length === 0 ? 'it acts for no people' : 'it may act for people'}
+        >
           <Stack gap="sm">
             <TagsInput
               label="Redirect URIs"
@@ -97,7 +107,7 @@ export function AgentFields({
               {...form.getInputProps('notificationUri')}
             />
           </Stack>
-        </Fieldset>
+        </FormSection>
       )}
       {grantable.includes(operatorScope) && (
         <NumberInput

@@ -1,6 +1,6 @@
-import { Checkbox, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { type Scope, scopeDescriptions } from '../../../api/generated.ts';
+import { CheckList } from '../../../components/CheckList.tsx';
 import { scopeNames } from './agent-form.ts';
 
 interface ScopeChecksProps {
@@ -14,25 +14,19 @@ interface ScopeChecksProps {
 export function ScopeChecks({ value, onChange, grantable, error }: ScopeChecksProps) {
   const shown = scopeNames.filter((scope) => grantable.includes(scope) || value.includes(scope));
   return (
-    <Checkbox.Group
+    <CheckList
       label="Scopes of this server's API"
       description="Choose only what the agent needs here. Scopes of your own APIs are granted on its tab Access."
       value={value}
       onChange={onChange}
       error={error}
-    >
-      <Stack gap="xs" mt="xs">
-        {shown.map((scope) => (
-          <Checkbox
-            key={scope}
-            value={scope}
-            label={scope}
-            description={scopeDescriptions[scope]}
-            disabled={!grantable.includes(scope)}
-          />
-        ))}
-        {shown.length === 0 && <Text size="sm">Your session holds no scope that it could give.</Text>}
-      </Stack>
-    </Checkbox.Group>
+      choices={shown.map((scope) => ({
+        value: scope,
+        label: scope,
+        description: scopeDescriptions[scope],
+        disabled: !grantable.includes(scope),
+      }))}
+      none="Your session holds no scope that it could give."
+    />
   );
 }

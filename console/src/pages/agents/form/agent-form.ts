@@ -6,6 +6,7 @@ import {
   type Scope,
   scopeDescriptions,
 } from '../../../api/generated.ts';
+import { labelProblem, labelsOf, labelTexts } from './labels.ts';
 
 export const deploymentEnvs = [
   'development',
@@ -29,6 +30,10 @@ export const grantableScopes = (held: readonly string[]): readonly Scope[] =>
 /** The names are those of the API, so that its messages find their fields. */
 export interface AgentValues extends Record<string, unknown> {
   email: string;
+  /** Empty: none. */
+  displayName: string;
+  /** As `key:value`. */
+  labels: string[];
   agentType: NewAgent['agentType'];
   version: string;
   capabilities: string[];
@@ -48,6 +53,8 @@ export interface AgentValues extends Record<string, unknown> {
 /** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
 export const newAgentValues = (organizationId: string): AgentValues => ({
   email: '',
+  displayName: '',
+  labels: [],
   agentType: 'custom',
   version: '1.0.0',
   capabilities: [],
@@ -64,6 +71,8 @@ export const newAgentValues = (organizationId: string): AgentValues => ({
 
 export const valuesOf = (agent: Agent): AgentValues => ({
   email: agent.email,
+  displayName: agent.displayName ?? '',
+  labels: labelTexts(agent.labels),
   agentType: agent.agentType,
   version: agent.version,
   capabilities: [...agent.capabilities],
@@ -80,6 +89,8 @@ export const valuesOf = (agent: Agent): AgentValues => ({
 
 export const toNewAgent = (values: AgentValues): NewAgent => ({
   email: values.email.trim(),
+  ...(values.displayName.trim() !== '' && { displayName: values.displayName.trim() }),
+  ...(values.labels.length > 0 && { labels: labelsOf(values.labels) }),
   agentType: values.agentType,
   version: values.version.trim(),
   capabilities: values.capabilities,
@@ -97,6 +108,8 @@ export const toNewAgent = (values: AgentValues): NewAgent => ({
 /** Only the fields that differ: narrowing scopes needs more rights than a new version. */
 export function toChange(values: AgentValues, agent: Agent): AgentChange {
   const wanted: AgentChange = {
+    displayName: values.displayName.trim() || null,
+    labels: labelsOf(values.labels),
     agentType: values.agentType,
     version: values.version.trim(),
     capabilities: values.capabilities,
@@ -114,14 +127,21 @@ export function toChange(values: AgentValues, agent: Agent): AgentChange {
   return Object.fromEntries(Object.entries(wanted).filter(differs));
 }
 
-/** The order of scopes and capabilities has no meaning. */
-const comparable = (value: unknown): unknown => (Array.isArray(value) ? value.toSorted() : value);
+/** The order of scopes, capabilities and labels has no meaning. */
+const comparable = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.toSorted()
+    : typeof value === 'object' && value !== null
+      ? Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+      : value;
 
 type Problems = Partial<Record<keyof AgentValues, string>>;
 
 /** What can be said before the request. The API has the last word. The agent of a client document has no capabilities. */
 export function problemsOf(values: AgentValues, { isDocument = false } = {}): Problems {
+  const wrongLabel = labelProblem(values.labels);
   return {
+    ...(wrongLabel && { labels: wrongLabel }),
     ...(values.email.trim() === '' && { email: 'Enter an e-mail address; it becomes the name of the agent' }),
     ...(values.version.trim() === '' && { version: 'Enter a version such as 1.0.0' }),
     ...(values.owner.trim() === '' && { owner: 'Enter who answers for the agent' }),

@@ -23,6 +23,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
           <Facts
             facts={{
               'E-mail address': <TenantText text={agent.email} multiline />,
+              'Display name': agent.displayName !== null && <TenantText text={agent.displayName} />,
               'Agent id': <code>{agent.agentId}</code>,
               Organization: <code>{agent.organizationId}</code>,
               Owner: <TenantText text={agent.owner} multiline />,

@@ -1,5 +1,6 @@
-import { Alert, Checkbox, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { Alert, NumberInput, Textarea, TextInput } from '@mantine/core';
 import type { Resource } from '../../../api/generated.ts';
+import { CheckList } from '../../../components/CheckList.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
@@ -38,9 +39,10 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
       opened
       onClose={onClose}
       title={resource ? 'Edit API' : 'Register an API'}
-      submitLabel={resource ? 'Save' : 'Register'}
+      submitLabel={resource ? 'Save API' : 'Register API'}
       size="lg"
       initialValues={valuesOf(resource)}
+      required={{ name: 'Give it a name.', identifier: 'Enter the address of your API.' }}
       validate={problemsOf}
       operation={resource ? 'updateResource' : 'createResource'}
       inputOf={(values) =>
@@ -75,6 +77,7 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
           <DetailTypesInput form={form} />
           <NumberInput
             label="Token lifetime in seconds"
+            required
             description="From 60 to 3,600. A shorter time closes the gap between a change and its effect in APIs that verify offline."
             min={60}
             max={3600}
@@ -83,24 +86,19 @@ export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
             allowDecimal={false}
             {...form.getInputProps('tokenLifetimeSeconds')}
           />
-          <Checkbox.Group
+          <CheckList
             label="Facts about the agent in its tokens"
             description="Each becomes a claim. Those of a person are only in tokens of agents that act for one."
+            choices={claims.map(({ value, label, claim }) => ({
+              value,
+              label: (
+                <>
+                  {label} <code>{claim}</code>
+                </>
+              ),
+            }))}
             {...form.getInputProps('claims')}
-          >
-            {claims.map(({ value, label, claim }) => (
-              <Checkbox
-                key={value}
-                mt="xs"
-                value={value}
-                label={
-                  <>
-                    {label} <code>{claim}</code>
-                  </>
-                }
-              />
-            ))}
-          </Checkbox.Group>
+          />
         </>
       )}
     </FormDialog>

@@ -1,5 +1,6 @@
-import { Fieldset, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import classes from '../Apis.module.css';
 import { type ApiValues, newDetailType } from './api-values.ts';
@@ -10,7 +11,10 @@ const maxTypes = 20;
 export function DetailTypesInput({ form }: { readonly form: UseFormReturnType<ApiValues> }) {
   const { authorizationDetailTypes: types } = form.values;
   return (
-    <Fieldset legend="Actions">
+    <FormSection
+      title="Actions"
+      summary={types.length === 0 ? 'none' : `${types.length} of at most ${maxTypes}`}
+    >
       <Stack gap="md">
         <Text size="xs" c="dimmed">
           What an agent can ask a person for exactly, such as one payment of an amount. The schema says which
@@ -20,6 +24,7 @@ export function DetailTypesInput({ form }: { readonly form: UseFormReturnType<Ap
           <Stack key={key} gap="xs" className={classes.detailType ?? ''}>
             <TextInput
               label={`Type of action ${index + 1}`}
+              required
               placeholder="payment"
               maxLength={64}
               {...form.getInputProps(`authorizationDetailTypes.${index}.type`)}
@@ -31,6 +36,7 @@ export function DetailTypesInput({ form }: { readonly form: UseFormReturnType<Ap
             />
             <Textarea
               label={`JSON Schema of action ${index + 1}`}
+              required
               classNames={{ input: classes.schema ?? '' }}
               minRows={5}
               maxRows={20}
@@ -51,7 +57,7 @@ export function DetailTypesInput({ form }: { readonly form: UseFormReturnType<Ap
           </Stack>
         ))}
         {form.errors.authorizationDetailTypes && (
-          <Text size="xs" c="var(--mantine-color-error)" role="alert">
+          <Text size="xs" c="var(--mantine-color-error)" role="alert" data-problem>
             {form.errors.authorizationDetailTypes}
           </Text>
         )}
@@ -66,6 +72,6 @@ export function DetailTypesInput({ form }: { readonly form: UseFormReturnType<Ap
           </IconButton>
         </Group>
       </Stack>
-    </Fieldset>
+    </FormSection>
   );
 }

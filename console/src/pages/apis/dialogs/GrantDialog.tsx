@@ -1,12 +1,13 @@
-import { Alert, Checkbox, Stack, Text } from '@mantine/core';
+import { Alert, Text } from '@mantine/core';
 import type { Grant, Resource } from '../../../api/generated.ts';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { AgentSelect } from '../../../components/AgentSelect.tsx';
+import { CheckList } from '../../../components/CheckList.tsx';
 import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
-import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
   agentId: string;
@@ -32,11 +33,11 @@ export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialog
       opened
       onClose={onClose}
       title={grant ? 'Change the grant' : 'Grant scopes to an agent'}
-      submitLabel={grant ? 'Save' : 'Grant'}
+      submitLabel={grant ? 'Save grant' : 'Grant scopes'}
       initialValues={{ agentId: grant?.agentId ?? '', scopes: grant?.scopes ?? [] }}
-      validate={({ agentId, scopes }) => ({
-        ...(agentId === '' && { agentId: 'Choose an agent.' }),
-        ...(agentId !== '' && scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
+      required={({ agentId }) => ({
+        agentId: 'Choose an agent.',
+        ...(agentId !== '' && { scopes: 'Choose at least one scope.' }),
       })}
       operation="putAgentGrant"
       inputOf={inputOf}
@@ -47,23 +48,16 @@ export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialog
       {(form) => {
         const { agentId } = form.values;
         const scopeList = (
-          <Checkbox.Group
+          <CheckList
             label="Scopes"
             description="Its tokens for this API carry at most these."
+            disabled={agentId === ''}
+            choices={resource.scopes.map(({ name, description }) => ({
+              value: name,
+              description: description && <TenantText text={description} />,
+            }))}
             {...form.getInputProps('scopes')}
-          >
-            <Stack gap="xs" mt="xs">
-              {resource.scopes.map(({ name, description }) => (
-                <Checkbox
-                  key={name}
-                  value={name}
-                  disabled={agentId === ''}
-                  label={<code>{visibleText(name)}</code>}
-                  description={description && <TenantText text={description} />}
-                />
-              ))}
-            </Stack>
-          </Checkbox.Group>
+          />
         );
         if (grant)
           return (

@@ -1,8 +1,10 @@
-import { Checkbox, Fieldset, MultiSelect, Stack, TagsInput, Text } from '@mantine/core';
+import { MultiSelect, Stack, TagsInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useApi } from '../../../api/queries.ts';
 import { isAdmin } from '../../../app/page.ts';
 import { useSession } from '../../../app/session-context.tsx';
+import { CheckList } from '../../../components/CheckList.tsx';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { visibleText } from '../../../components/TenantText.tsx';
 import type { ApiValues } from './api-values.ts';
 
@@ -18,29 +20,25 @@ interface PeopleInputProps {
 export function PeopleInput({ form, organizationId }: PeopleInputProps) {
   const names = [...new Set(form.values.scopes.map(({ name }) => name.trim()))].filter(Boolean);
   return (
-    <Fieldset legend="People">
+    <FormSection title="People" summary={lentText(form.values)}>
       <Stack gap="sm">
-        <Checkbox.Group
+        <CheckList
           label="Scopes that every person may lend"
           description="A person of the organization can let an agent act with them. Admins and approvers may lend every scope."
+          choices={names.map((name) => ({ value: name, label: visibleText(name) }))}
+          none="Name a scope above first."
           {...form.getInputProps('peopleScopes')}
-        >
-          <Stack gap="xs" mt="xs">
-            {names.map((name) => (
-              <Checkbox key={name} value={name} label={visibleText(name)} />
-            ))}
-            {names.length === 0 && (
-              <Text size="sm" c="dimmed">
-                Name a scope above first.
-              </Text>
-            )}
-          </Stack>
-        </Checkbox.Group>
+        />
         <ApproversInput form={form} organizationId={organizationId} />
       </Stack>
-    </Fieldset>
+    </FormSection>
   );
 }
+
+const lentText = ({ peopleScopes, approvers }: ApiValues): string =>
+  peopleScopes.length + approvers.length === 0
+    ? 'only admins may lend'
+    : `${peopleScopes.length} scopes, ${approvers.length} approvers`;
 
 /** By name for those who may see the people of the organization, by id for others. */
 function ApproversInput({ form, organizationId }: PeopleInputProps) {

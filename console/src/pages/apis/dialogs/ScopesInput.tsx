@@ -2,6 +2,7 @@ import { ActionIcon, Fieldset, Group, Stack, Text, TextInput } from '@mantine/co
 import type { UseFormReturnType } from '@mantine/form';
 import { Icon } from '../../../components/Icon.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
+import { RequiredMark } from '../../../components/RequiredMark.tsx';
 import classes from '../Apis.module.css';
 import { type ApiValues, newScope } from './api-values.ts';
 
@@ -11,7 +12,14 @@ const maxScopes = 100;
 export function ScopesInput({ form }: { readonly form: UseFormReturnType<ApiValues> }) {
   const { scopes } = form.values;
   return (
-    <Fieldset legend="Scopes">
+    <Fieldset
+      legend={
+        <>
+          Scopes
+          <RequiredMark />
+        </>
+      }
+    >
       <Stack gap="xs">
         <Text size="xs" c="dimmed">
           What an agent can be allowed to do at your API, such as <code>orders:read</code>.
@@ -20,6 +28,7 @@ export function ScopesInput({ form }: { readonly form: UseFormReturnType<ApiValu
           <div key={key} className={classes.scopeRow}>
             <TextInput
               aria-label={`Name of scope ${index + 1}`}
+              required
               placeholder="orders:read"
               maxLength={64}
               {...form.getInputProps(`scopes.${index}.name`)}

@@ -1,8 +1,9 @@
-import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import type { Resource, ResourceShare } from '../../../api/generated.ts';
+import { CheckList } from '../../../components/CheckList.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
-import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
 
 interface Values extends Record<string, unknown> {
   organizationId: string;
@@ -34,12 +35,12 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
       opened
       onClose={onClose}
       title={share ? 'Change the share' : 'Share with an organization'}
-      submitLabel={share ? 'Save' : 'Share'}
+      submitLabel={share ? 'Save share' : 'Share API'}
       initialValues={{ organizationId: share?.organizationId ?? '', scopes: chosen }}
-      validate={({ organizationId, scopes }) => ({
-        ...(!isUuid(organizationId.trim()) && { organizationId: 'The id of an organization is a UUID.' }),
-        ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
-      })}
+      required={{ organizationId: 'Enter the id of the organization.', scopes: 'Choose at least one scope.' }}
+      validate={({ organizationId }): { organizationId?: string } =>
+        isUuid(organizationId.trim()) ? {} : { organizationId: 'The id of an organization is a UUID.' }
+      }
       operation="putResourceShare"
       inputOf={inputOf}
       refreshes={['/resources']}
@@ -58,18 +59,14 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
             {...(share === undefined && { 'data-autofocus': true })}
             {...form.getInputProps('organizationId')}
           />
-          <Checkbox.Group label="Scopes" {...form.getInputProps('scopes')}>
-            <Stack gap="xs" mt="xs">
-              {resource.scopes.map(({ name, description }) => (
-                <Checkbox
-                  key={name}
-                  value={name}
-                  label={<code>{visibleText(name)}</code>}
-                  description={description && <TenantText text={description} />}
-                />
-              ))}
-            </Stack>
-          </Checkbox.Group>
+          <CheckList
+            label="Scopes"
+            choices={resource.scopes.map(({ name, description }) => ({
+              value: name,
+              description: description && <TenantText text={description} />,
+            }))}
+            {...form.getInputProps('scopes')}
+          />
           {lostOf(form.values.scopes).length > 0 && (
             <Text size="sm" role="status">
               Ends at once in the grants of its agents: {lostOf(form.values.scopes).join(', ')}

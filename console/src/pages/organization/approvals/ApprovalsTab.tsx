@@ -118,6 +118,7 @@ function ChangePolicy({ organizationId, policy: current, opened, onClose }: Chan
         <>
           <NumberInput
             label="Longest access in seconds"
+            required
             description="From 60 to 86,400. An agent that asks for more is refused."
             min={minAccessSeconds}
             max={maxAccessSeconds}

@@ -89,6 +89,7 @@ function ChangePolicy({ organizationId, policy: current, opened, onClose }: Chan
           {form.values.mode === 'domains' && (
             <TagsInput
               label="Domains"
+              required
               description="Such as example.com, which admits hosts below it too. Press Enter after each."
               maxTags={100}
               splitChars={[',', ' ']}

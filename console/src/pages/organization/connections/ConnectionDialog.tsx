@@ -30,7 +30,7 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
       opened={opened}
       onClose={onClose}
       title={isNew ? 'Add a connection' : 'Edit connection'}
-      submitLabel={isNew ? 'Add connection' : 'Save'}
+      submitLabel={isNew ? 'Add connection' : 'Save connection'}
       size="lg"
       initialValues={valuesOf(connection)}
       validate={problemsOf(isNew)}

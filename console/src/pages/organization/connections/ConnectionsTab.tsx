@@ -41,12 +41,8 @@ export function ConnectionsTab({ organization }: { readonly organization: Organi
     <>
       <ListPage
         withTitle={false}
-        actions={
-          <>
-            <CopyAs operation="listConnections" input={input} />
-            {addButton}
-          </>
-        }
+        actions={<CopyAs operation="listConnections" input={input} />}
+        create={addButton}
         title="Connections"
         noun="connections"
         query={connections}
@@ -69,7 +65,6 @@ export function ConnectionsTab({ organization }: { readonly organization: Organi
           icon: 'account',
           title: 'No connections yet',
           text: 'A connection lets the people of your OpenID provider sign in here and decide which agents act for them. The guides in docs/guides/connections/ have the fields to copy for Google, Okta, Entra ID and Keycloak.',
-          action: addButton,
         }}
       />
       <ConnectionDialog

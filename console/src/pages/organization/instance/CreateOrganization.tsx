@@ -21,8 +21,8 @@ export function CreateOrganization({ opened, onClose }: DialogProps) {
       title="Create an organization"
       submitLabel="Create organization"
       initialValues={{ name: '', slug: '', planTier: 'free' }}
-      validate={({ name, slug }) => ({
-        ...(name.trim() === '' && { name: 'Enter a name' }),
+      required={{ name: 'Enter a name', slug: 'Enter a short name, such as talent-team' }}
+      validate={({ slug }) => ({
         ...(!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(slug) && {
           slug: 'Enter lowercase letters, digits and hyphens, such as talent-team',
         }),
@@ -35,11 +35,10 @@ export function CreateOrganization({ opened, onClose }: DialogProps) {
     >
       {(form) => (
         <>
-          <TextInput label="Name" required maxLength={255} data-autofocus {...form.getInputProps('name')} />
+          <TextInput label="Name" maxLength={255} data-autofocus {...form.getInputProps('name')} />
           <TextInput
             label="Short name"
             description="For addresses. It is unique on this instance and cannot be changed."
-            required
             maxLength={63}
             spellCheck={false}
             {...form.getInputProps('slug')}

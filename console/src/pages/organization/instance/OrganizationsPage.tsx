@@ -69,13 +69,9 @@ export function OrganizationsPage(): ReactNode {
             <OrganizationDetail id={id} organization={row} onSuspend={() => setSuspending(id)} />
           ),
         }}
-        empty={{ icon: 'organization', title: 'No organizations yet', action: createButton }}
-        actions={
-          <Group gap="xs">
-            <CopyAs operation="listOrganizations" input={input} />
-            {createButton}
-          </Group>
-        }
+        empty={{ icon: 'organization', title: 'No organizations yet' }}
+        actions={<CopyAs operation="listOrganizations" input={input} />}
+        create={createButton}
       />
       <CreateOrganization opened={search.create} onClose={() => setSearch({ create: false })} />
       {configured && (

@@ -24,7 +24,7 @@ export function AddMember({
       title="Add a member"
       submitLabel="Add member"
       initialValues={{ agentId: '', role: 'member' }}
-      validate={({ agentId }) => (agentId === '' ? { agentId: 'Choose an agent' } : {})}
+      required={{ agentId: 'Choose an agent' }}
       operation="addMember"
       inputOf={inputOf}
       refreshes={['/organizations']}
@@ -34,7 +34,6 @@ export function AddMember({
         <>
           <AgentSelect
             organizationId={organizationId}
-            required
             label="Agent"
             description="An agent of this organization."
             data-autofocus

@@ -12,6 +12,7 @@ import { useFrozen } from '../../../components/frozen.ts';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { RowActions } from '../../../components/RowActions.tsx';
+import { roleOptions, roleWord } from '../../../components/role-words.ts';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { organizationPage } from '../page.ts';
 import { AddMember } from './AddMember.tsx';
@@ -35,7 +36,11 @@ export function MembersTab({ organization }: { readonly organization: Organizati
   );
   const columns: readonly Column<Membership>[] = [
     { header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
-    { header: 'Role', width: '7rem', cell: (member) => <StatusBadge status={member.role} /> },
+    {
+      header: 'Role',
+      width: '7rem',
+      cell: (member) => <StatusBadge status={member.role} label={roleWord(member.role)} />,
+    },
     timeColumn('Since', ({ joinedAt }) => joinedAt),
     {
       header: 'Actions',
@@ -59,12 +64,8 @@ export function MembersTab({ organization }: { readonly organization: Organizati
     <>
       <ListPage
         withTitle={false}
-        actions={
-          <>
-            <CopyAs operation="listMembers" input={input} />
-            {addButton}
-          </>
-        }
+        actions={<CopyAs operation="listMembers" input={input} />}
+        create={addButton}
         title="Members"
         noun="members"
         query={members}
@@ -72,12 +73,11 @@ export function MembersTab({ organization }: { readonly organization: Organizati
         rowId={({ agentId }) => agentId}
         search={{ role, page: search.page }}
         onSearch={setSearch}
-        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'member'] }]}
+        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: roleOptions(['admin', 'member']) }]}
         empty={{
           icon: 'agents',
           title: 'No members yet',
           text: 'An agent with the role admin manages this organization: its members, its people and its billing.',
-          action: addButton,
         }}
       />
       <AddMember
@@ -103,8 +103,8 @@ export function MembersTab({ organization }: { readonly organization: Organizati
         refreshes={['/organizations']}
         doneMessage="Member removed."
       >
-        <AgentName agentId={removed?.agentId} link={false} /> loses the role {removed?.role} on its next
-        request. The agent, its credentials and its scopes stay.
+        <AgentName agentId={removed?.agentId} link={false} /> loses the role {roleWord(removed?.role ?? '')}{' '}
+        on its next request. The agent, its credentials and its scopes stay.
         {removed?.agentId === ownAgent &&
           ' This is the agent that you act through: you may lose access to this page.'}
       </ConfirmDialog>

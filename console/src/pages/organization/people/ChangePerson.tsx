@@ -33,9 +33,9 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
       title="Change a person"
       submitLabel="Save changes"
       initialValues={{ name, role, agentId: agentId ?? '' } as Values}
-      validate={(values) => ({
-        ...(values.name.trim() === '' && { name: 'Enter a name' }),
-        ...(values.role !== 'member' && values.agentId === '' && { agentId: 'Choose an agent' }),
+      required={(values) => ({
+        name: 'Enter a name',
+        ...(values.role !== 'member' && { agentId: 'Choose an agent' }),
       })}
       operation="updatePerson"
       inputOf={inputOf}
@@ -44,12 +44,11 @@ export function ChangePerson({ person, opened, onClose }: DialogProps & { readon
     >
       {(form) => (
         <>
-          <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
+          <TextInput label="Name" maxLength={100} data-autofocus {...form.getInputProps('name')} />
           <RoleField roles={personRoles} {...form.getInputProps('role')} />
           {form.values.role !== 'member' && (
             <AgentSelect
               organizationId={organizationId}
-              required
               label="Acts through"
               description="The person has the scopes of this agent. You need all of them yourself."
               {...form.getInputProps('agentId')}

@@ -14,6 +14,7 @@ import { Icon } from '../../../components/Icon.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { RowActions } from '../../../components/RowActions.tsx';
+import { roleOptions, roleWord } from '../../../components/role-words.ts';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { organizationPage } from '../page.ts';
@@ -69,7 +70,11 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         </Stack>
       ),
     },
-    { header: 'Role', width: '6rem', cell: (person) => <StatusBadge status={person.role} /> },
+    {
+      header: 'Role',
+      width: '6rem',
+      cell: (person) => <StatusBadge status={person.role} label={roleWord(person.role)} />,
+    },
     {
       header: 'Status',
       width: '7rem',
@@ -108,12 +113,8 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
       )}
       <ListPage
         withTitle={false}
-        actions={
-          <>
-            <CopyAs operation="listPeople" input={input} />
-            {inviteButton}
-          </>
-        }
+        actions={<CopyAs operation="listPeople" input={input} />}
+        create={inviteButton}
         title="People"
         noun="people"
         query={people}
@@ -121,7 +122,14 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         rowId={({ personId }) => personId}
         search={{ role, page: search.page, selected: search.selected }}
         onSearch={setSearch}
-        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'viewer', 'member'] }]}
+        filters={[
+          {
+            kind: 'choice',
+            name: 'role',
+            label: 'Role',
+            options: roleOptions(['admin', 'viewer', 'member']),
+          },
+        ]}
         detail={{
           title: (_, person) => (person ? <TenantText text={person.name} /> : 'Person'),
           render: (personId, person) => (
@@ -138,7 +146,6 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
           icon: 'account',
           title: 'No people yet',
           text: 'Invite colleagues, so that they sign in with their own account, and the audit log shows their names.',
-          action: inviteButton,
         }}
       />
       {(connections.data || connections.error) && (
@@ -170,8 +177,9 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         doneMessage="Person removed. The sessions of this person have ended."
         onDone={() => setSearch({ selected: undefined })}
       >
-        <TenantText text={removed?.name} /> loses the role {removed?.role}. Open sessions of this person end
-        at once, and no agent acts for this person any more: what they have allowed ends for good.
+        <TenantText text={removed?.name} /> loses the role {roleWord(removed?.role ?? '')}. Open sessions of
+        this person end at once, and no agent acts for this person any more: what they have allowed ends for
+        good.
         {removed?.agentId && (
           <>
             {' '}

@@ -14,6 +14,7 @@ import { showDone, showError } from '../../../components/notices.tsx';
 import { QueryState } from '../../../components/QueryState.tsx';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { RevokeDelegation } from '../../../components/RevokeDelegation.tsx';
+import { roleWord } from '../../../components/role-words.ts';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
@@ -35,7 +36,7 @@ export function PersonDetail({ organizationId, personId, person, connectionName 
           <Facts
             facts={{
               Status: <StatusBadge status={person.status} />,
-              Role: person.role,
+              Role: roleWord(person.role),
               'E-mail': <TenantText text={person.email} multiline />,
               Connection: <TenantText text={connectionName} fallback="none" />,
               Issuer: <TenantText text={person.issuer} multiline fallback="known after the first sign-in" />,

@@ -3,12 +3,12 @@ import { Button, Group, Paper, Text, Title } from '@mantine/core';
 import { useThrottledCallback } from '@mantine/hooks';
 import { useState } from 'react';
 import type { OverviewFirstSteps } from '../../../api/generated.ts';
-import { useApi } from '../../../api/queries.ts';
 import { useEvents } from '../../../app/event-context.tsx';
 import { PageLink } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { TokenCommand } from '../../../components/TokenCommand.tsx';
+import { useOverview } from '../use-overview.ts';
 import classes from './StartGuide.module.css';
 import { Step } from './Step.tsx';
 
@@ -34,7 +34,7 @@ export function StartGuide({ steps }: StartGuideProps) {
   const [shown, setShown] = useState(!isDone);
   const mustPoll = !isDone && !can('audit:read');
   // The query of the page, with an interval of its own.
-  const { refetch } = useApi('getOverview', {}, { refetchInterval: mustPoll ? pollMilliseconds : undefined });
+  const { refetch } = useOverview({ refetchInterval: mustPoll ? pollMilliseconds : undefined });
   const reload = useThrottledCallback(() => void refetch({ cancelRefetch: false }), throttleMilliseconds);
   useEvents('', (event) => {
     const step = stepOf[event.action];

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useAction } from '../../../api/queries.ts';
 import { CopyAs } from '../../../components/CopyAs.tsx';
+import { Dialog, DialogFooter } from '../../../components/Dialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showError } from '../../../components/notices.tsx';
 
@@ -16,10 +17,9 @@ export function PortalButton() {
       >
         Billing portal
       </Button>
-      <Modal opened={portal.data !== undefined} onClose={portal.reset} title="Billing portal">
+      <Dialog opened={portal.data !== undefined} onClose={portal.reset} title="Billing portal">
         <Text size="sm">Payment, invoices and the plan are on a page of the payment provider.</Text>
-        <Group justify="flex-end" mt="md">
-          <CopyAs operation="openBillingPortal" input={{ body: {} }} mr="auto" />
+        <DialogFooter aside={<CopyAs operation="openBillingPortal" input={{ body: {} }} />}>
           <Button
             component="a"
             href={portal.data?.portalUrl ?? '#'}
@@ -30,8 +30,8 @@ export function PortalButton() {
           >
             Open the portal
           </Button>
-        </Group>
-      </Modal>
+        </DialogFooter>
+      </Dialog>
     </>
   );
 }

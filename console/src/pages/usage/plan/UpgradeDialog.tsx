@@ -1,8 +1,8 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Stack, Text } from '@mantine/core';
 import { type PlanTier, planTiers } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
 import { CopyAs } from '../../../components/CopyAs.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Dialog, DialogFooter } from '../../../components/Dialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { PlanTable } from './PlanTable.tsx';
 
@@ -23,29 +23,33 @@ export function UpgradeDialog({ target, current, onClose }: UpgradeDialogProps) 
     onClose();
   };
   return (
-    <Modal opened={target !== undefined} onClose={close} title={`Upgrade to ${target ?? ''}`} size="lg">
+    <Dialog opened={target !== undefined} onClose={close} title={`Upgrade to ${target ?? ''}`} size="lg">
       {target && (
-        <Stack>
-          {isDone ? (
-            <Alert color="green" icon={<Icon name="check" />} role="status">
-              Your organization has the plan {current}.
-            </Alert>
-          ) : (
-            <>
-              <PlanTable from={current} to={target} />
-              {checkout.error && <ErrorState error={checkout.error} title="The checkout did not open" />}
-              {checkout.data && (
-                <Alert color="seal" role="status" title="The checkout is ready">
-                  It opens in a new tab. This page shows the new plan as soon as the payment is confirmed.
-                </Alert>
-              )}
-              <Text size="sm" c="dimmed">
-                The plan changes when the payment is confirmed, and not before.
-              </Text>
-            </>
-          )}
-          <Group justify="flex-end">
-            {!isDone && <CopyAs operation="startCheckout" input={{ body: { target_tier: target } }} />}
+        <>
+          <Stack>
+            {isDone ? (
+              <Alert color="green" icon={<Icon name="check" />} role="status">
+                Your organization has the plan {current}.
+              </Alert>
+            ) : (
+              <>
+                <PlanTable from={current} to={target} />
+                {checkout.data && (
+                  <Alert color="seal" role="status" title="The checkout is ready">
+                    It opens in a new tab. This page shows the new plan as soon as the payment is confirmed.
+                  </Alert>
+                )}
+                <Text size="sm" c="dimmed">
+                  The plan changes when the payment is confirmed, and not before.
+                </Text>
+              </>
+            )}
+          </Stack>
+          <DialogFooter
+            error={checkout.error}
+            errorTitle="The checkout did not open"
+            aside={!isDone && <CopyAs operation="startCheckout" input={{ body: { target_tier: target } }} />}
+          >
             <Button variant="default" onClick={close}>
               Close
             </Button>
@@ -68,9 +72,9 @@ export function UpgradeDialog({ target, current, onClose }: UpgradeDialogProps) 
                   Continue to the checkout
                 </Button>
               ))}
-          </Group>
-        </Stack>
+          </DialogFooter>
+        </>
       )}
-    </Modal>
+    </Dialog>
   );
 }

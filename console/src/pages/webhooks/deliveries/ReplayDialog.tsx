@@ -52,9 +52,10 @@ export function ReplayDialog({ webhookId, since, onClose, onStarted }: ReplayDia
       opened
       onClose={onClose}
       title="Replay failed deliveries"
-      submitLabel="Replay"
+      submitLabel="Replay deliveries"
       initialValues={{ since: isTime ? toField(Date.parse(since)) : hoursAgo(24), which: 'both' }}
-      validate={(values) => (sinceOf(values.since) ? {} : { since: 'Choose a time.' })}
+      required={{ since: 'Choose a time.' }}
+      validate={(values): { since?: string } => (sinceOf(values.since) ? {} : { since: 'Choose a time.' })}
       operation="replayWebhookDeliveries"
       inputOf={(values: Values) => ({ params, body: bodyOf(values) })}
       refreshes={['/webhooks']}

@@ -1,0 +1,92 @@
+import { Button, Group, Modal, Stack, TagsInput, Text } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import type { Agent } from '../../../api/generated.ts';
+import { call } from '../../../api/request.ts';
+import { ErrorAlert } from '../../../components/ErrorAlert.tsx';
+import type { DialogProps } from '../../../components/FormDialog.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { labelProblem, labelsOf, labelTexts, readLabel } from '../form/labels.ts';
+import { useChangeEach } from './change-each.ts';
+import { AgentNames, countedAgents } from './SuspendAgents.tsx';
+
+interface LabelAgentsProps extends DialogProps {
+  readonly agents: readonly Agent[];
+  readonly onDone: () => void;
+}
+
+/** Adds labels to the selected agents, or removes labels that they have. */
+export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProps) {
+  const [added, setAdded] = useState<string[]>([]);
+  const [removed, setRemoved] = useState<string[]>([]);
+  const [problem, setProblem] = useState<string>();
+  const action = useChangeEach(agents, ['/agents']);
+  const present = [...new Set(agents.flatMap(({ labels }) => labelTexts(labels)))].toSorted();
+  const close = () => {
+    action.reset();
+    onClose();
+  };
+  const changeOf = async ({ agentId }: Agent) => {
+    // The change replaces all labels: those of this moment, not those of the list.
+    const { labels } = await call('getAgent', { params: { agentId } });
+    const left = labelTexts(labels).filter((text) => !removed.includes(text));
+    return { labels: labelsOf([...left, ...added]) };
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const wrong =
+      labelProblem(added) ??
+      (added.length + removed.length === 0 ? 'Enter a label to add, or choose one to remove' : undefined);
+    setProblem(wrong);
+    if (wrong) return;
+    try {
+      await action.mutateAsync(changeOf);
+    } catch {
+      return; // The dialog shows action.error.
+    }
+    showDone(`${countedAgents(agents.length)} labelled.`);
+    close();
+    onDone();
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={`Label ${countedAgents(agents.length)}`}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <Stack>
+          <AgentNames agents={agents} />
+          <TagsInput
+            label="Labels to add"
+            description="Of the form key:value, such as team:talent. A label with the same key is replaced. Press Enter after each."
+            data={present.filter((text) => !added.includes(text))}
+            splitChars={[',']}
+            acceptValueOnBlur
+            maxTags={20}
+            data-autofocus
+            value={added}
+            onChange={(texts) => setAdded(texts.map((text) => readLabel(text).filter(Boolean).join(':')))}
+            error={problem}
+          />
+          {present.length > 0 && (
+            <TagsInput
+              label="Labels to remove"
+              description="From all selected agents that have them"
+              data={present}
+              value={removed}
+              onChange={(texts) => setRemoved(texts.filter((text) => present.includes(text)))}
+            />
+          )}
+          <Text size="sm" c="dimmed">
+            Labels give no rights, and no token has them.
+          </Text>
+          {action.error && <ErrorAlert error={action.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={action.isPending}>
+              Save labels
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,32 @@
+/** Who may lend the scopes of another agent: whoever could give that agent a secret, and lend with it. */
+
+import { operatorScope } from '../../contract/scopes.ts';
+import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { OrganizationService } from '../organizations/service.ts';
+import type { ChainAgent } from './feature.ts';
+
+/** FORBIDDEN, or AGENT_NOT_FOUND for an agent that the caller does not see. The agent is locked. */
+export type RefuseLending = (tx: Tx, caller: Caller, lender: ChainAgent) => Promise<void>;
+
+const refuse = (message: string): never => fail('FORBIDDEN', { message });
+
+export const createRefuseLending =
+  ({
+    roleOf,
+    refuseImpersonation,
+  }: Pick<OrganizationService, 'roleOf' | 'refuseImpersonation'>): RefuseLending =>
+  async (tx, caller, lender) => {
+    const tenant = tenantOf(caller);
+    if (tenant !== undefined && lender.organizationId !== tenant) fail('AGENT_NOT_FOUND');
+    if (caller.delegation || caller.trustPolicyId !== undefined)
+      refuse('A delegated token, or one by a trust policy, lends for its own agent only.');
+    if (!caller.scopes.has('agents:write')) refuse('Lending for another agent needs scope agents:write.');
+    // Only they can end the delegation again.
+    if (!isOperator(caller) && (await roleOf(caller, tx)) !== 'admin')
+      refuse('Lending for another agent needs the role admin in its organization, or scope admin:orgs.');
+    if (lender.allowedScopes.includes(operatorScope) && !isOperator(caller))
+      refuse("This is an operator's agent; only an operator (scope admin:orgs) can lend for it.");
+    await refuseImpersonation(tx, caller, lender);
+  };

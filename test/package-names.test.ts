@@ -1,0 +1,75 @@
+/** No text tells a reader to install a name of ours from a registry before it is released: it may be somebody else's (decision 029). */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** What a reader sees: pages, programs of the guides, texts of the console and of commands. */
+const places = ['*.md', 'docs', 'sdk', 'scaffolds', 'deploy', 'console/src', 'src', 'bin'];
+// They report the wrong name.
+const reports = ['CHANGELOG.md', 'docs/decisions/029-package-names.md'];
+
+const installs =
+  /\b(?:pip3?|pipx|uv(?: pip)?|poetry|npm|pnpm|yarn|bun|deno|jsr) +(?:install|i|add)\b([^\n`;&|#]*)/g;
+const runsFromRegistry = /\b(?:npx +-(?:y|-yes)|pnpm dlx|bunx|uvx|pipx run) +([^\n`;&|#]*)/g;
+
+/** `countersign`, `countersign-sdk`, `countersign[fastapi]`, `@countersign/sdk`: without a path, and not the name of a file. */
+const isOurs = (word: string): boolean =>
+  /^['"]?(?:npm:|jsr:)?(?:countersign(?:-sdk)?|@countersign\/sdk)(?:\[[\w,]+\])?(?:[@=<>~!].*)?['"]?$/.test(
+    word,
+  );
+
+const findings = (text: string): string[] =>
+  [installs, runsFromRegistry].flatMap((pattern) =>
+    [...text.matchAll(pattern)]
+      .filter(([, words = '']) => words.split(/\s+/).some(isOurs))
+      .map(([found]) => found.trim()),
+  );
+
+describe('names of packages', () => {
+  it('no text installs one of our names from a registry', () => {
+    const files = execFileSync('git', ['ls-files', '-z', ...places], { cwd: root, encoding: 'utf8' })
+      .split('\0')
+      .filter((file) => /\.(md|ts|tsx|js|mjs|py|toml|ya?ml|json|sh|txt)$|Dockerfile$/.test(file))
+      .filter((file) => !reports.includes(file));
+    assert.ok(files.length > 500, `${files.length} files`);
+    assert.deepEqual(
+      files.flatMap((file) =>
+        findings(readFileSync(`${root}/${file}`, 'utf8')).map((found) => `${file}: ${found}`),
+      ),
+      [],
+    );
+  });
+
+  it('the rule knows the ways to install', () => {
+    for (const text of [
+      'pip install countersign',
+      "pip install 'countersign[archive]'",
+      'python -m pip install countersign-sdk==0.1.0',
+      'npm install @countersign/sdk fastify',
+      'npm i countersign@latest',
+      'npx --yes countersign dev',
+      'deno add npm:@countersign/sdk',
+      'uv add countersign-sdk',
+    ])
+      assert.equal(findings(text).length, 1, text);
+    for (const text of [
+      'pip install ./sdk/python',
+      "pip install './sdk/python[fastapi]'",
+      'npm install /path/to/countersign-0.1.0.tgz',
+      'npm install "/tmp/$PACKAGE"',
+      'helm install countersign deploy/helm/countersign',
+      'npm install fastify',
+    ])
+      assert.deepEqual(findings(text), [], text);
+  });
+
+  it('the Python distribution has a name of its own', () => {
+    const project = readFileSync(`${root}/sdk/python/pyproject.toml`, 'utf8');
+    assert.match(project, /^name = "countersign-sdk"$/m);
+    assert.match(project, /^packages = \["src\/countersign"\]$/m);
+  });
+});
