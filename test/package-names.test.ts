@@ -31,7 +31,11 @@ const findings = (text: string): string[] =>
 
 describe('names of packages', () => {
   it('no text installs one of our names from a registry', () => {
-    const files = execFileSync('git', ['ls-files', '-z', ...places], { cwd: root, encoding: 'utf8' })
+    const files = execFileSync('git', ['ls-files', '-z', ...places], {
+      cwd: root,
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
       .split('\0')
       .filter((file) => /\.(md|ts|tsx|js|mjs|py|toml|ya?ml|json|sh|txt)$|Dockerfile$/.test(file))
       .filter((file) => !reports.includes(file));

@@ -111,7 +111,7 @@ browserTest(
     await page.getByText('No webhooks yet').waitFor();
     await goTo(page, '/agents');
     await row(page).waitFor();
-    await page.getByRole('img', { name: 'Live: changes appear by themselves' }).waitFor();
+    await page.getByRole('button', { name: 'Live: about live updates' }).waitFor();
     await stopServer();
     try {
       // The lost stream of events tells it, without a click.

@@ -34,6 +34,7 @@ browserTest('each list: the range of its address, also a chosen one, which survi
   const page = await server.open(t, '/agents');
   const firstRow = page.locator('tbody').getByRole('row').first();
   await firstRow.waitFor();
+  await page.getByRole('button', { name: 'More filters' }).click();
   await page.getByRole('button', { name: 'Any time' }).click();
   await page.getByRole('button', { name: 'Last hour' }).click();
   await page.waitForURL(/from=/);

@@ -1,6 +1,7 @@
 /** The consent page at its own address; the pages of the console, for those who have signed in, at all others. */
 import { RouterProvider } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
+import { loadPart } from '../api/load-part.ts';
 import { LoadingState } from '../components/LoadingState.tsx';
 import { loadAuthorizePage } from '../pages/registry.ts';
 import { ApprovalProvider } from './approval-context.tsx';
@@ -8,7 +9,6 @@ import { requestIdOf } from './authorize-address.ts';
 import { ConnectionNotice } from './ConnectionNotice.tsx';
 import { CommandProvider } from './commands.tsx';
 import { EventProvider } from './event-context.tsx';
-import { loadPart } from './load-part.ts';
 import { createConsoleRouter } from './router.tsx';
 import classes from './SessionGate.module.css';
 import { SessionGate } from './SessionGate.tsx';

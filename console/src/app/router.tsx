@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core';
 import { createRootRoute, createRoute, createRouter, Navigate, redirect } from '@tanstack/react-router';
 import { type FunctionComponent, lazy, Suspense } from 'react';
+import { loadPart } from '../api/load-part.ts';
 import { EmptyState } from '../components/EmptyState.tsx';
 import { LoadingState } from '../components/LoadingState.tsx';
 import { NoPermission } from '../components/NoPermission.tsx';
@@ -9,7 +10,6 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { type LoadablePage, pages } from '../pages/registry.ts';
 import { usePageTitle } from './document-title.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
-import { loadPart } from './load-part.ts';
 import { PageLink } from './navigation.tsx';
 import { firstPageOf, isMember, mayOpen } from './page-access.ts';
 import { Shell } from './Shell.tsx';

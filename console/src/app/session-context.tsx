@@ -148,6 +148,15 @@ export function useCan(): (scope: Scope) => boolean {
   return useCallback((scope) => scopes.includes(scope), [scopes]);
 }
 
+/** Whether the session may lend the scopes of other agents: an admin that may change agents. The API checks the agent. */
+export function useMayLendForOthers(): boolean {
+  const { role, scopes } = useSession();
+  return (
+    ['agents:read', 'agents:write'].every((scope) => scopes.includes(scope)) &&
+    (role === 'admin' || scopes.includes('admin:orgs'))
+  );
+}
+
 /** The OpenID provider of the instance; null without one, undefined while it loads. */
 export function useProvider(): { readonly issuer: string; readonly name: string } | null | undefined {
   const { data } = useQuery({

@@ -1,6 +1,6 @@
 import { Group, Paper, SegmentedControl, Text, Title } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { loadPart } from '../app/load-part.ts';
+import { loadPart } from '../api/load-part.ts';
 import type { ChartProps, ChartRow } from './Chart.tsx';
 import classes from './ChartWithTable.module.css';
 import { DataTable } from './DataTable.tsx';

@@ -11,14 +11,14 @@ import {
   scopeDescriptions,
 } from '../../api/generated.ts';
 import { call } from '../../api/request.ts';
-import { useSession } from '../../app/session-context.tsx';
+import { useMayLendForOthers, useSession } from '../../app/session-context.tsx';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { SecretOnce } from '../../components/SecretOnce.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
-import { useMayLendForOthers } from './lending.ts';
+
 import { useGraphRefresh } from './use-graph.ts';
 
 interface DelegateDialogProps extends DialogProps {

@@ -1,8 +1,8 @@
 import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
+import { loadPart } from '../../api/load-part.ts';
 import { useApi } from '../../api/queries.ts';
-import { loadPart } from '../../app/load-part.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { Agent, DelegationChain } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
-import { useCan, useSession } from '../../../app/session-context.tsx';
+import { useCan, useMayLendForOthers, useSession } from '../../../app/session-context.tsx';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
@@ -13,7 +13,6 @@ import { NoPermission } from '../../../components/NoPermission.tsx';
 import { PartyName } from '../../../components/PartyName.tsx';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { useMayLendForOthers } from '../../delegations/lending.ts';
 import { agentPage } from '../page.ts';
 
 const limit = 20;

@@ -1,9 +1,8 @@
-import { Button, Group, Modal, Stack, TagsInput, Text } from '@mantine/core';
+import { Button, Stack, TagsInput, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { call } from '../../../api/request.ts';
-import { ErrorAlert } from '../../../components/ErrorAlert.tsx';
-import type { DialogProps } from '../../../components/FormDialog.tsx';
+import { Dialog, DialogFooter, type DialogProps } from '../../../components/Dialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
 import { labelProblem, labelsOf, labelTexts, readLabel } from '../form/labels.ts';
 import { useChangeEach } from './change-each.ts';
@@ -48,7 +47,7 @@ export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProp
     onDone();
   };
   return (
-    <Modal opened={opened} onClose={close} title={`Label ${countedAgents(agents.length)}`}>
+    <Dialog opened={opened} onClose={close} title={`Label ${countedAgents(agents.length)}`}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         <Stack>
           <AgentNames agents={agents} />
@@ -76,17 +75,16 @@ export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProp
           <Text size="sm" c="dimmed">
             Labels give no rights, and no token has them.
           </Text>
-          {action.error && <ErrorAlert error={action.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={action.isPending}>
-              Save labels
-            </Button>
-          </Group>
         </Stack>
+        <DialogFooter error={action.error}>
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={action.isPending}>
+            Save labels
+          </Button>
+        </DialogFooter>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,9 +1,9 @@
 /** Loads the files of a part of the console. Where they do not arrive, because the server is away or too busy, it tries again. */
 import { sleep } from '../../../sdk/typescript/src/platform.ts';
 import { waitOf } from '../../../sdk/typescript/src/request-loop.ts';
-import { ApiError } from '../api/api-error.ts';
-import { reportRequestEvent } from '../api/request.ts';
-import { isAway, passes, retryDelay } from '../api/retry.ts';
+import { ApiError } from './api-error.ts';
+import { reportRequestEvent } from './request.ts';
+import { isAway, passes, retryDelay } from './retry.ts';
 
 /** A file that arrives, but not as a part of the console, is not a matter of time. */
 const maxBroken = 2;
