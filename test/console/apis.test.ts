@@ -290,7 +290,7 @@ browserTest('an API is shared; the other organization sees and grants it, and no
   await theirs.getByRole('combobox', { name: 'Agent' }).fill(await emailOf(other.agentId));
   await theirs.getByRole('option').first().click();
   await theirs.getByRole('checkbox', { name: 'refund' }).check();
-  await button(theirs, 'Grant').click();
+  await button(theirs, 'Grant scopes').click();
   await theirs.getByRole('row', { name: /refund/ }).waitFor();
 
   await page.reload();

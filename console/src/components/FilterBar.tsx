@@ -1,5 +1,4 @@
 import { Button, Group, Pill, Select, TextInput } from '@mantine/core';
-import { useElementSize } from '@mantine/hooks';
 import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { AgentName } from './AgentName.tsx';
 import { AgentSelect } from './AgentSelect.tsx';
@@ -40,9 +39,18 @@ const allStatuses = ['active', 'suspended', 'decommissioned'] as const;
 
 /** The filters of a list in one row, and a chip for each that is set. What the row has no room for is under "More". */
 export function FilterBar({ filters, values, onChange }: FilterBarProps) {
-  const { ref, width } = useElementSize();
+  const [width, setWidth] = useState(0);
   const [opened, setOpened] = useState(false);
   const moreId = useId();
+  // Measured before the first picture, so that no filter is seen that then goes.
+  const measured = useCallback((row: HTMLDivElement | null) => {
+    if (!row) return;
+    const measure = () => setWidth(row.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(row);
+    return () => observer.disconnect();
+  }, []);
   const inRow = filters.slice(0, fitting(filters, width));
   const more = filters.slice(inRow.length);
   const inputOf = (filter: Filter) => (
@@ -50,7 +58,7 @@ export function FilterBar({ filters, values, onChange }: FilterBarProps) {
   );
   return (
     <search className={classes.bar} aria-label="Filters">
-      <div className={classes.row} ref={ref}>
+      <div className={classes.row} ref={measured}>
         {inRow.map(inputOf)}
         {more.length > 0 && (
           <Button
