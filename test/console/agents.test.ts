@@ -2,15 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import {
-  assertAccessible,
-  browserTest,
-  contentOf,
-  goTo,
-  openSection,
-  startConsole,
-  tabTo,
-} from '../support/console.ts';
+import { assertAccessible, browserTest, contentOf, goTo, startConsole, tabTo } from '../support/console.ts';
 import {
   choice,
   createAgentFixture,
@@ -38,7 +30,6 @@ browserTest('from registering an agent to suspending it', async (t) => {
   const page = await server.open(t, '/agents', { as: admin, keep: true });
   await heading(page, 'Agents');
   await page.getByRole('button', { name: 'Register agent' }).click();
-  await openSection(dialogOf(page), 'Choose');
   await dialogOf(page).getByRole('checkbox', { name: 'agents:write' }).waitFor();
   assert.equal(await dialogOf(page).getByRole('checkbox', { checked: true }).count(), 0, 'no scopes');
   await fillAgent(page, { email: 'journey@talent.example', owner: 'Talent', capability: 'resume:read' });
@@ -146,6 +137,7 @@ browserTest('the list: filters in the URL, chips, pages of the server, one reque
   assert.equal(await page.getByRole('row').count(), 2, 'the head and one agent');
   await page.getByRole('button', { name: 'Remove filter Environment' }).click();
   await page.getByRole('link', { name: 'filter-b@talent.example' }).waitFor();
+  await page.getByRole('button', { name: 'More filters' }).click();
   await field(page, 'Capability').fill('invoice:pay');
   await page.getByRole('link', { name: 'filter-a@talent.example' }).waitFor({ state: 'detached' });
   await field(page, 'Name or owner begins with').fill('nothing-like-it');
@@ -313,7 +305,6 @@ browserTest(
     const values = { email: 'admin@talent.example', owner: 'Typed owner', capability: 'not a capability' };
     await fillAgent(page, { ...values, capability: 'nonsense' });
     await field(page, 'Version').fill('one');
-    await openSection(dialogOf(page), 'Choose');
     await dialogOf(page).getByRole('checkbox', { name: 'audit:read' }).check();
     await dialogOf(page).getByRole('button', { name: 'Register agent' }).click();
     await dialogOf(page).getByText('must be a semantic version', { exact: false }).first().waitFor();
@@ -477,7 +468,6 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await tabTo(page, choice(page, 'Capabilities'));
   await page.keyboard.type('resume:read');
   await page.keyboard.press('Enter');
-  await tabTo(page, dialogOf(page).locator('summary', { hasText: 'Choose' }));
   await page.keyboard.press('Enter');
   await tabTo(page, dialogOf(page).getByRole('checkbox', { name: 'agents:read' }));
   await page.keyboard.press('Space');
@@ -518,7 +508,10 @@ browserTest('"Copy as…": the request of the list as curl, command, TypeScript 
       `curl '${server.url}/api/v1/agents?status=active&include=activity&page=1&limit=25' \\\n  -H "Authorization: Bearer $TOKEN"`,
     ],
     ['Command line', `countersign agents list \\\n  --status active`],
-    ['TypeScript', 'client.api.listAgents({ query: { status: "active", page: 1, limit: 25 } })'],
+    [
+      'TypeScript',
+      'client.api.listAgents({ query: { status: "active", include: "activity", page: 1, limit: 25 } })',
+    ],
     ['Python', 'client.get("/agents", status="active", include="activity", page=1, limit=25)'],
   ] as const) {
     await page.getByRole('menuitem', { name: item }).click();

@@ -352,9 +352,9 @@ browserTest('keyboard only: open a subscription and a delivery, close it again',
   const { id } = await subscribe(owner, 'https://receiver.example/hook');
   await insertDeadLetters(id, owner.agentId, 1);
   const page = await server.open(t, '/webhooks', { as: owner });
-  const row = page.getByRole('row', { name: /Inventory/ });
-  await row.waitFor();
-  await tabTo(page, row);
+  const link = page.getByRole('link', { name: 'Inventory' });
+  await link.waitFor();
+  await tabTo(page, link);
   await page.keyboard.press('Enter');
   await heading(page, 'Inventory').waitFor();
   const delivery = page.getByRole('row', { name: /token.revoked/ });
