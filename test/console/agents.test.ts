@@ -468,7 +468,6 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await tabTo(page, choice(page, 'Capabilities'));
   await page.keyboard.type('resume:read');
   await page.keyboard.press('Enter');
-  await page.keyboard.press('Enter');
   await tabTo(page, dialogOf(page).getByRole('checkbox', { name: 'agents:read' }));
   await page.keyboard.press('Space');
   await tabTo(page, dialogOf(page).getByRole('button', { name: 'Register agent' }));
@@ -485,7 +484,7 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await page.keyboard.press('Enter');
   await page.getByRole('row', { name: /typed/ }).waitFor();
   await tabTo(page, page.getByRole('tab', { name: 'Credentials' }));
-  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowLeft');
   await page.getByRole('heading', { name: 'No grants yet' }).waitFor();
   await page.keyboard.press('Control+k');
   await page.locator('[role=combobox]:focus').waitFor();

@@ -418,7 +418,7 @@ browserTest('keyboard only: search, open an API, change the tab, grant a scope',
   await page.keyboard.type('orde');
   await page.waitForURL(/q=orde/);
   await page.getByRole('link', { name: 'Billing' }).waitFor({ state: 'detached' });
-  await tabTo(page, page.getByRole('row', { name: /Orders/ }));
+  await tabTo(page, page.getByRole('link', { name: 'Orders' }));
   await page.keyboard.press('Enter');
   await heading(page, 'Orders').waitFor();
   await tabTo(page, page.getByRole('tab', { name: 'Scopes' }));
