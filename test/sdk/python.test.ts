@@ -166,6 +166,31 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     });
   });
 
+  test('refuses wrong names, wrong keys and fields that may be absent (mypy, Pyright)', async () => {
+    const programs = join(project, 'tests', 'typed_programs.py');
+    const mypy = ['-m', 'mypy', '--config-file', join(project, 'pyproject.toml')];
+    await run(python, [...mypy, '--cache-dir', join(folder, 'mypy-installed'), programs]);
+    await run(python, ['-m', 'basedpyright', '--project', project, '--pythonpath', python]);
+    const text = readFileSync(programs, 'utf8');
+    const mistakes = text.split('\n').filter((line) => /# (type|pyright): ignore/.test(line));
+    assert.ok(mistakes.length > 10);
+    writeFileSync(programs, text.replaceAll(/ *# (type|pyright): ignore.*/g, ''));
+    const options = { cwd: project, timeout };
+    const { stdout } = runSync(
+      python,
+      [...mypy, '--cache-dir', join(folder, 'mypy-installed'), programs],
+      options,
+    );
+    assert.match(stdout, /Unexpected keyword argument "state" for "list_agents"/);
+    assert.match(stdout, /TypedDict "Agent" has no key "nam"/);
+    const found = runSync(
+      python,
+      ['-m', 'basedpyright', '--project', project, '--pythonpath', python],
+      options,
+    ).stdout;
+    assert.match(found, /"lastTokenDate" is not a required key/);
+  });
+
   test('passes the vectors, refuses hostile servers, and works with a real one', async (t) => {
     assert.ok(writeSettings);
     const env = { COUNTERSIGN_TEST_SERVER: await writeSettings() };
