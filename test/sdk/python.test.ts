@@ -20,6 +20,7 @@ import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { constants, zstdCompressSync } from 'node:zlib';
+import { pythonOf, type RequestOf } from '../../console/src/api/request-text.ts';
 import { chainSentences } from '../../sdk/typescript/src/audit/findings.ts';
 import { runSync, succeed } from '../support/child-process.ts';
 import { clientOf, listen, listenForApprovals } from '../support/clients/listening.ts';
@@ -199,6 +200,25 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     t.diagnostic(output.trim().split('\n').at(-1) ?? '');
   });
 
+  test('a request that the console copies as Python is a program, with types', async () => {
+    assert.ok(writeSettings);
+    const { issuer, clientId, clientSecret } = JSON.parse(readFileSync(await writeSettings(), 'utf8'));
+    const programs = copied.map((one, index) => {
+      const file = join(project, `copied_${index}.py`);
+      writeFileSync(file, pythonOf(one(clientId), issuer));
+      return file;
+    });
+    const mypy = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy-installed')];
+    await run(python, [...mypy, ...programs]);
+    const env = { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+    const outputs: string[] = [];
+    for (const file of programs) outputs.push(await run(python, [file], env));
+    assert.match(outputs[0] ?? '', new RegExp(clientId));
+    assert.match(outputs[1] ?? '', /'owner': 'it\\'s “new”'|"it's “new”"/);
+    assert.match(outputs[2] ?? '', /"kind":/);
+    assert.equal(readFileSync(join(project, 'agent.zip')).subarray(0, 2).toString(), 'PK');
+  });
+
   test('has the sentences of the TypeScript SDK for the findings of an export', async () => {
     const program =
       'import json; from countersign.audit_findings import *; print(json.dumps([SENTENCES, NO_LOG_PROOF]))';
@@ -256,6 +276,14 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     }
   });
 });
+
+const copied: readonly ((agentId: string) => RequestOf)[] = [
+  () => ({ operation: 'listAgents', input: { query: { limit: 100, order: 'asc' } } }),
+  (agentId) => ({ operation: 'updateAgent', input: { params: { agentId }, body: { owner: "it's “new”" } } }),
+  () => ({ operation: 'exportAudit', input: {} }),
+  (agentId) => ({ operation: 'scaffoldAgent', input: { params: { agentId }, query: { language: 'go' } } }),
+  () => ({ operation: 'getUsage', input: { query: { from: '2030-01-01', to: '2030-01-02' } } }),
+];
 
 /** Files of the archive, and what is found in them. */
 function brokenFiles(lines: readonly string[]): readonly (readonly [string, Uint8Array, RegExp])[] {

@@ -409,6 +409,22 @@ def example(containing: str, values: dict[str, str]) -> str:
     return code
 
 
+def test_the_examples_of_the_api(
+    operator: Client,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    operator.api.create_agent({**new_agent_body("x"), "labels": {"team": "orders"}})
+    names: dict[str, Any] = {"client": operator}
+    for containing in ("api.list_agents", "from countersign.types", "api.scaffold_agent"):
+        exec(example(containing, {}), names)  # noqa: S102
+    assert names["agent"]["owner"] == "orders-team"
+    assert "@example.com" in capsys.readouterr().out
+    assert Path("agent.zip").read_bytes().startswith(b"PK")
+
+
 def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixture[str]) -> None:
     agent_id, secret = register(operator)
     port = free_port()
