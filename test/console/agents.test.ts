@@ -511,7 +511,7 @@ browserTest('"Copy as…": the request of the list as curl, command, TypeScript 
       'TypeScript',
       'client.api.listAgents({ query: { status: "active", include: "activity", page: 1, limit: 25 } })',
     ],
-    ['Python', 'client.get("/agents", status="active", include="activity", page=1, limit=25)'],
+    ['Python', 'client.api.list_agents(status="active", include="activity", page=1, limit=25)'],
   ] as const) {
     await page.getByRole('menuitem', { name: item }).click();
     await page.getByRole('menuitem', { name: 'Copied' }).waitFor();
