@@ -1,9 +1,9 @@
 /** No text tells a reader to install a name of ours from a registry before it is released: it may be somebody else's (decision 029). */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { trackedFiles } from './support/tracked-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -31,8 +31,7 @@ const findings = (text: string): string[] =>
 
 describe('names of packages', () => {
   it('no text installs one of our names from a registry', () => {
-    const files = execFileSync('git', ['ls-files', '-z', ...places], { cwd: root, encoding: 'utf8' })
-      .split('\0')
+    const files = trackedFiles(places)
       .filter((file) => /\.(md|ts|tsx|js|mjs|py|toml|ya?ml|json|sh|txt)$|Dockerfile$/.test(file))
       .filter((file) => !reports.includes(file));
     assert.ok(files.length > 500, `${files.length} files`);
