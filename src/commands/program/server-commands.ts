@@ -127,7 +127,10 @@ export function registerServerCommands(program: Command, io: Io): void {
       '--checkpoint <file>',
       'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
     )
-    .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
+    .option(
+      '--organization <name>',
+      'id, slug or name of the only organization to verify (default: all; database only)',
+    )
     .option(
       '--keys <file>',
       'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY; export only)',
@@ -146,7 +149,7 @@ export function registerServerCommands(program: Command, io: Io): void {
   audit
     .command('export')
     .description('write the audit log and the evidence to verify it offline, as JSON lines')
-    .option('--organization <id>', 'UUID of the only organization to export (default: all)')
+    .option('--organization <name>', 'id, slug or name of the only organization to export (default: all)')
     .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
     .option(...developmentData)
     .action(async (options) => (await import('../audit.ts')).exportAudit(io, options));
@@ -177,7 +180,10 @@ const withPlace = (command: Command): Command =>
 
 const withDays = (command: Command): Command =>
   withPlace(command)
-    .option('--organization <id>', 'UUID of the only organization (default: all)')
+    .option(
+      '--organization <name>',
+      'id of the only organization, or its slug or name, which the server of `countersign login` looks up (default: all)',
+    )
     .option('--from <day>', 'first day, e.g. 2030-01-31')
     .option('--to <day>', 'last day');
 
@@ -196,7 +202,10 @@ function registerArchive(audit: Command, io: Io): void {
   withPlace(archive.command('get'))
     .description('download the file of one day, and compare it with its manifest')
     .argument('<day>', 'day, e.g. 2030-01-31')
-    .requiredOption('--organization <id>', 'UUID of the organization')
+    .requiredOption(
+      '--organization <name>',
+      'id of the organization, or its slug or name, which the server of `countersign login` looks up',
+    )
     .option(
       '--output <file>',
       'file to write, or - for standard output (default: audit-<organization>-<day>.jsonl.zst)',

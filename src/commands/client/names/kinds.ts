@@ -10,6 +10,8 @@ export interface Kind {
   readonly shows: readonly string[];
   /** It is listed by organization. */
   readonly isOfOrganization?: boolean;
+  /** Asked first, where the filter of `list` would be for one of several names: the answer has entries of this name only. */
+  exactly?(text: string): List | undefined;
   /** `ids` are the other ids of the request. Filters only save time: the entries are compared again. */
   list(text: string, ids: Ids): List;
 }
@@ -34,12 +36,14 @@ const agent: Kind = {
   list: (text) => ({ path: '/agents', query: { q: text } }),
 };
 
-const organization: Kind = {
+export const organizationKind: Kind = {
   noun: 'organization',
   id: 'organizationId',
-  names: { slug: 'slug' },
-  shows: ['name', 'status'],
-  list: (text) => ({ path: '/organizations', query: { slug: text } }),
+  names: { slug: 'slug', name: 'name' },
+  shows: ['slug', 'name', 'status'],
+  exactly: (text) =>
+    /^[a-z0-9-]{1,63}$/.test(text) ? { path: '/organizations', query: { slug: text } } : undefined,
+  list: () => ({ path: '/organizations' }),
 };
 
 const resource: Kind = {
@@ -125,9 +129,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   agentId: agent,
   delegateeId: agent,
   actorId: agent,
-  orgId: organization,
-  organizationId: organization,
-  organization_id: organization,
+  orgId: organizationKind,
+  organizationId: organizationKind,
+  organization_id: organizationKind,
   resourceId: resource,
   personId: person,
   approvers: person,
