@@ -6,7 +6,7 @@ import { addConnectionOptions } from '../connection-options.ts';
 export function registerProfiles(program: Command, io: Io): void {
   program
     .command('login')
-    .summary('store a profile for a server, and use it')
+    .summary('sign in to a server, and store a profile for the other commands')
     .description(
       'Opens your browser, where you sign in to the console and allow it, and comes back by itself. With a client id, asks for its secret instead. Stores a profile in a file that only you can read. The profile becomes the current one.',
     )
