@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** The server sorts by this column. */
   readonly sort?: SortColumn;
+  /** For a first column: the cell has a link of its own. */
+  readonly hasLink?: boolean;
 }
 
 export interface SortColumn {
@@ -64,6 +66,8 @@ export interface DataTableProps<Row> {
   readonly rowId: (row: Row) => string;
   /** Opens a row: by a click, or Enter on the focused row. Without it a click follows the first link of the row. */
   readonly onSelect?: ((row: Row) => void) | undefined;
+  /** Makes the first cell the link that a click on the row follows. */
+  readonly linkOf?: ((row: Row, content: ReactNode) => ReactNode) | undefined;
   readonly selectedId?: string | undefined;
   /** A column with checkboxes. `nameOf` names the row for screen readers. */
   readonly selection?: (RowSelection<Row> & { readonly nameOf: (row: Row) => string }) | undefined;
@@ -103,11 +107,19 @@ export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { re
 
 /** A table. Below 700 px each row becomes a small list of its cells. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, rowId, onSelect, selectedId, selection, sorting } = props;
+  const { label, rows, columns, rowId, onSelect, linkOf, selectedId, selection, sorting } = props;
   const definitions = useMemo<ColumnDef<Row>[]>(
-    () => columns.map(({ header, cell }) => ({ id: header, header, cell: ({ row }) => cell(row.original) })),
-    [columns],
+    () =>
+      columns.map(({ header, cell, hasLink }, place) => ({
+        id: header,
+        header,
+        cell: ({ row: { original } }) =>
+          linkOf && place === 0 && !hasLink ? linkOf(original, cell(original)) : cell(original),
+      })),
+    [columns, linkOf],
   );
+  // The keyboard opens the row through its link.
+  const isStop = onSelect !== undefined && !(linkOf && !columns[0]?.hasLink);
   const table = useReactTable({
     data: rows as Row[],
     columns: definitions,
@@ -170,11 +182,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               data-checked={selection?.has(row.original) || undefined}
               data-selectable={onSelect !== undefined || undefined}
               onClick={(event) => openRow(event, onSelect && (() => onSelect(row.original)))}
-              {...(onSelect && {
-                tabIndex: 0,
-                'aria-selected': row.id === selectedId,
-                onKeyDown: (event) => selectByKey(event, row.original),
-              })}
+              {...(onSelect && { 'aria-selected': row.id === selectedId })}
+              {...(isStop && { tabIndex: 0, onKeyDown: (event) => selectByKey(event, row.original) })}
             >
               {selection && (
                 <td className={classes.check}>

@@ -8,6 +8,7 @@ import { type Filter, FilterBar, type FilterValues } from './FilterBar.tsx';
 import { Icon } from './Icon.tsx';
 import classes from './ListPage.module.css';
 import { LoadingState } from './LoadingState.tsx';
+import { OpenLink } from './OpenLink.tsx';
 import { PageTitle } from './PageTitle.tsx';
 import { type RowSelection, useRowSelection } from './row-selection.ts';
 import { SelectionBar } from './SelectionBar.tsx';
@@ -201,6 +202,9 @@ function ListContent<Row>(props: ListContentProps<Row>) {
             columns={columns}
             rowId={rowId}
             onSelect={select}
+            linkOf={
+              detail && !onOpen ? (row, content) => <OpenLink id={rowId(row)}>{content}</OpenLink> : undefined
+            }
             selectedId={selected}
             sorting={sortingOf(columns, search, onSearch)}
             selection={props.selection && { ...props.checked, nameOf: props.selection.nameOf }}

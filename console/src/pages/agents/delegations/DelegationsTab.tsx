@@ -45,8 +45,7 @@ const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
   { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {
     header: 'API',
-    cell: ({ resource }) =>
-      resource === null ? "this server's own" : <TenantText text={resource.join(', ')} />,
+    cell: ({ resource }) => (resource === null ? 'Countersign' : <TenantText text={resource.join(', ')} />),
   },
   statusColumn('6.5rem'),
   timeColumn('Expires', ({ expiresAt }) => expiresAt),
