@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** The server sorts by this column. */
   readonly sort?: SortColumn;
+  /** Left out where each row is a list of its cells: on a narrow screen. */
+  readonly isMinor?: boolean;
   /** For a first column: the cell has a link of its own. */
   readonly hasLink?: boolean;
 }
@@ -35,7 +37,7 @@ export interface Sorting {
   readonly change: (column: SortColumn) => void;
 }
 
-interface TimeColumnOptions extends Pick<Column<never>, 'width' | 'sort'> {
+interface TimeColumnOptions extends Pick<Column<never>, 'width' | 'sort' | 'isMinor'> {
   readonly fallback?: string;
 }
 
@@ -130,6 +132,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const column = columns.find(({ header }) => header === id);
     return { '--width': column?.width, '--align': column?.align } as CSSProperties;
   };
+  const minor = new Set(columns.flatMap(({ header, isMinor }) => (isMinor ? [header] : [])));
   const toggle = (row: Row) => {
     if (selection?.selectable.includes(row)) selection.toggle(row);
   };
@@ -201,6 +204,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   key={cell.id}
                   style={styleOf(cell.column.id)}
                   data-label={String(cell.column.columnDef.header)}
+                  data-minor={minor.has(cell.column.id) || undefined}
                 >
                   {flexRender(cell.column.columnDef.cell, cell.getContext())}
                 </td>

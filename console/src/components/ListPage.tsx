@@ -75,7 +75,7 @@ interface ListPageProps<Row> {
     | undefined;
   /** Between filters and table. */
   readonly children?: ReactNode;
-  /** False inside another page: no heading, and the actions above the filters. */
+  /** False inside another page: no heading, and the actions beside the filters. */
   readonly withTitle?: boolean;
 }
 
@@ -104,18 +104,13 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
-      {withTitle ? (
-        <PageTitle title={title} description={description} actions={actions} />
-      ) : (
-        actions && (
-          <Group justify="flex-end" gap="xs" mb="xs">
-            {actions}
-          </Group>
-        )
-      )}
-      {filters.length > 0 && !isEmpty && (
-        <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
-      )}
+      {withTitle && <PageTitle title={title} description={description} actions={actions} />}
+      <div className={classes.head}>
+        {filters.length > 0 && !isEmpty && (
+          <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
+        )}
+        {!withTitle && actions && <div className={classes.actions}>{actions}</div>}
+      </div>
       {children}
       <div className={classes.columns}>
         <div className={classes.list}>
