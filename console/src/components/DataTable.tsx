@@ -17,7 +17,7 @@ export interface Column<Row> {
   readonly sort?: SortColumn;
   /** Left out where each row is a list of its cells: on a narrow screen. */
   readonly isMinor?: boolean;
-  /** For a first column: the cell has a link of its own. */
+  /** For a first column: the cell, or another of the row, has the link that opens the row. */
   readonly hasLink?: boolean;
 }
 
@@ -121,7 +121,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     [columns, linkOf],
   );
   // The keyboard opens the row through its link.
-  const isStop = onSelect !== undefined && !(linkOf && !columns[0]?.hasLink);
+  const isStop = onSelect !== undefined && linkOf === undefined;
   const table = useReactTable({
     data: rows as Row[],
     columns: definitions,

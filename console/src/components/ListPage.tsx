@@ -109,7 +109,11 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
         {filters.length > 0 && !isEmpty && (
           <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
         )}
-        {!withTitle && actions && <div className={classes.actions}>{actions}</div>}
+        {!withTitle && actions && (
+          <div className={classes.actions} data-actions>
+            {actions}
+          </div>
+        )}
       </div>
       {children}
       <div className={classes.columns}>

@@ -4,6 +4,7 @@ import { useGoTo } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { AgentFields } from './AgentFields.tsx';
 import {
   grantableScopes,
@@ -54,14 +55,19 @@ export function RegisterAgent({ opened, onClose }: DialogProps) {
             data-autofocus
             {...form.getInputProps('email')}
           />
-          {multiTenant && scopes.includes(operatorScope) && (
-            <TextInput
-              label="Organization id"
-              description="Your own unless you change it: operators register agents for every organization."
-              {...form.getInputProps('organization_id')}
-            />
-          )}
           <AgentFields form={form} grantable={grantableScopes(scopes)} />
+          {multiTenant && scopes.includes(operatorScope) && (
+            <FormSection
+              title="Organization"
+              summary={form.values.organization_id === organizationId ? 'yours' : 'another'}
+            >
+              <TextInput
+                label="Organization id"
+                description="Your own unless you change it: operators register agents for every organization."
+                {...form.getInputProps('organization_id')}
+              />
+            </FormSection>
+          )}
         </>
       )}
     </FormDialog>
