@@ -66,7 +66,7 @@ browserTest('create a draft, publish, edit, withdraw and delete it', async (t) =
   await page.getByRole('heading', { name: 'No listings yet' }).waitFor();
   await page.getByRole('button', { name: 'List an agent' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'List an agent' });
-  await dialog.getByRole('button', { name: 'Create a draft' }).click();
+  await dialog.getByRole('button', { name: 'Create draft' }).click();
   await dialog.getByText('Choose the agent').waitFor();
   await dialog.getByLabel('Agent', { exact: false }).first().click();
   await page.getByRole('option').first().click();
@@ -74,13 +74,13 @@ browserTest('create a draft, publish, edit, withdraw and delete it', async (t) =
   await dialog.getByLabel('Summary').fill('Scores resumes.');
   assert.equal(await dialog.getByLabel('Visible to').first().inputValue(), 'Agents of your organization');
   await dialog.getByLabel('Endpoints').fill('a2a http://not-https.example.com');
-  await dialog.getByRole('button', { name: 'Create a draft' }).click();
+  await dialog.getByRole('button', { name: 'Create draft' }).click();
   // The API refuses; everything that was typed stays.
   await dialog.getByRole('alert').waitFor();
   assert.equal(await dialog.getByLabel('Title').inputValue(), 'Resume screener');
   await assertAccessible(page);
   await dialog.getByLabel('Endpoints').fill('a2a https://agents.example.com/a2a');
-  await dialog.getByRole('button', { name: 'Create a draft' }).click();
+  await dialog.getByRole('button', { name: 'Create draft' }).click();
   await dialog.waitFor({ state: 'detached' });
 
   const details = page.getByRole('complementary', { name: 'Details' });
