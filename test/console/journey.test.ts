@@ -108,7 +108,7 @@ browserTest('a newcomer registers, grants, delegates, suspends and verifies', as
   await dialog(page).getByRole('button', { name: 'Suspend agent' }).click();
   await page.getByText('This agent is suspended').waitFor();
 
-  await go(page, 'Audit', 'Audit log');
+  await go(page, 'Audit log');
   await button(page, 'Verify in this browser').click();
   await page.getByText(/events: each hash computed again/).waitFor();
   await page.getByRole('heading', { name: 'Intact' }).waitFor();

@@ -181,6 +181,7 @@ browserTest(
     await details(page).getByRole('button', { name: 'Activate' }).click();
     await row(page, 'ada@example.com').getByText('active', { exact: true }).waitFor();
     assert.equal((await operate('GET', '/delegations?subjectType=person&status=active')).total, 0);
+    await page.getByRole('button', { name: 'Close details' }).click();
     await row(page, 'ada@example.com')
       .getByRole('button', { name: /^Change/ })
       .click();
