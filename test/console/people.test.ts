@@ -213,6 +213,7 @@ browserTest(
       .click();
     await row(page, 'receiver.test').getByText('active').waitFor();
     await row(page, 'receiver.test').getByRole('link', { name: 'receiver.test', exact: true }).click();
+    await page.getByRole('tab', { name: 'Identity' }).click();
     await page.getByText('as the document at its client address says; public client').waitFor();
     await page.getByRole('list', { name: 'Redirect URIs' }).getByText(redirectUri).waitFor();
 
@@ -280,7 +281,7 @@ browserTest('an agent as a client, and what people may lend at an API', async (t
   await dialog(page).getByRole('checkbox', { name: 'orders:read' }).scrollIntoViewIfNeeded();
   await assertAccessible(page);
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('link', { name: `person ${person.personId.slice(0, 8)}` }).waitFor();
+  await page.getByRole('link', { name: person.name }).waitFor();
   const { peopleScopes, approvers, claims } = await operate('GET', `/resources/${api.resourceId}`);
   assert.deepEqual(
     [peopleScopes, approvers, claims],
@@ -386,7 +387,7 @@ browserTest('a person signs in, allows a part, sees it under My agents and revok
   await page.keyboard.press('Control+k');
   await page.getByRole('option').first().waitFor();
   const options = await page.getByRole('option').allTextContents();
-  assert.deepEqual(options, ['Sign in to the command lineAction', 'ApprovalsPage', 'My agentsPage']);
+  assert.deepEqual(options, ['Approvals', 'My agents', 'Sign in to the command line']);
   await page.keyboard.press('Escape');
   await page.goto('/console/agents');
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
