@@ -468,8 +468,6 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await tabTo(page, choice(page, 'Capabilities'));
   await page.keyboard.type('resume:read');
   await page.keyboard.press('Enter');
-  await tabTo(page, dialogOf(page).locator('summary', { hasText: 'Choose' }));
-  await page.keyboard.press('Enter');
   await tabTo(page, dialogOf(page).getByRole('checkbox', { name: 'agents:read' }));
   await page.keyboard.press('Space');
   await tabTo(page, dialogOf(page).getByRole('button', { name: 'Register agent' }));
