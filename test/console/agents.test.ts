@@ -484,7 +484,7 @@ browserTest('the keyboard alone registers an agent and gives it a credential', a
   await page.keyboard.press('Enter');
   await page.getByRole('row', { name: /typed/ }).waitFor();
   await tabTo(page, page.getByRole('tab', { name: 'Credentials' }));
-  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowLeft');
   await page.getByRole('heading', { name: 'No grants yet' }).waitFor();
   await page.keyboard.press('Control+k');
   await page.locator('[role=combobox]:focus').waitFor();
