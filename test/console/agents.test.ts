@@ -219,17 +219,17 @@ browserTest("an operator sees whose agents they are: other organizations' agents
   const tenant = await createTenant(server);
   const page = await server.open(t, '/agents');
   const { email } = await send('GET', `/agents/${tenant.agentId}`);
-  await page.getByRole('row', { name: email }).getByText('other organization').waitFor();
+  await page.getByRole('row', { name: email }).getByTitle('Other organization').waitFor();
   assert.equal(
     await page
       .getByRole('row', { name: /admin@talent/ })
-      .getByText('other organization')
+      .getByTitle('Other organization')
       .count(),
     0,
   );
   await page.getByRole('link', { name: email }).click();
   await heading(page, email);
-  await page.getByText('other organization').waitFor();
+  await page.getByTitle('Other organization').waitFor();
 });
 
 browserTest('the states of the list: loading, empty, error with a request id, no permission', async (t) => {

@@ -41,7 +41,7 @@ export function CopyAsMenu({
   return (
     <Menu position="bottom-end" width="15rem" withInitialFocusPlaceholder={false}>
       <Menu.Target>
-        <ActionIcon aria-label={name} title={name} size={30} {...rest}>
+        <ActionIcon className={classes.copy ?? ''} aria-label={name} title={name} size={30} {...rest}>
           <Icon name="copy" />
         </ActionIcon>
       </Menu.Target>
