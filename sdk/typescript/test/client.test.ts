@@ -162,10 +162,10 @@ describe('fetch', () => {
     assert.equal(await client.token({ resource: api.identifier }), token);
     for (const outside of [`${api.origin}/ordersx`, `${api.origin}/`, 'https://other.example/orders'])
       await assert.rejects(client.fetch(outside), /no API covers .*add its identifier/);
-    assert.equal(api.seen.length, 1);
+    assert.equal(api.seen.length, 2);
     const { origin, identifier: resource } = api;
     await clientOf(agent).fetch(`${origin}/status`, { resource, origin, scope: 'orders:read' });
-    assert.equal(decodeJwt(api.seen[1]?.headers.authorization?.slice(7) ?? '').aud, api.identifier);
+    assert.equal(decodeJwt(api.seen[2]?.headers.authorization?.slice(7) ?? '').aud, api.identifier);
   });
 
   it('the API itself needs no resource', async () => {
