@@ -1,6 +1,5 @@
 import { Stack, Text } from '@mantine/core';
 import { PageLink } from '../../app/navigation.tsx';
-import { CopyAs } from '../../components/CopyAs.tsx';
 import { controlRemedies } from '../../components/control-remedies.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { exactTime } from '../../components/RelativeTime.tsx';
@@ -49,9 +48,6 @@ export function ControlDetail({
           </PageLink>
         </Text>
       )}
-      <div>
-        <CopyAs operation="getControls" input={{}} />
-      </div>
     </Stack>
   );
 }
