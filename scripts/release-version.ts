@@ -29,7 +29,7 @@ export function versions(): Record<string, string> {
   };
 }
 
-/** What keeps a tag from being released. */
+/** The reasons against a release of the tag. */
 export function problemsOf(tag: string, files = versions(), changelog = read('CHANGELOG.md')): string[] {
   if (!/^v\d+\.\d+\.\d+$/.test(tag)) return [`${tag}: a tag of a release is v1.2.3`];
   const version = tag.slice(1);
