@@ -14,7 +14,7 @@ import {
   type Schema,
   takesForm,
 } from './api-types.ts';
-import { docstring, listLines, type PythonType, textOf, typeLines } from './python-layout.ts';
+import { docstring, lineLength, listLines, type PythonType, textOf, typeLines } from './python-layout.ts';
 import { type PythonTypes, pascal, pythonTypes, typesModule, union } from './python-types.ts';
 
 const folder = 'sdk/python/src/countersign';
@@ -187,7 +187,7 @@ const group = (lines: readonly string[]): readonly string[] => (lines.length > 0
 function importLines(module: string, given: readonly string[]): string[] {
   const names = given.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
   const line = `from ${module} import ${names.join(', ')}`;
-  if (line.length <= 100) return [line];
+  if (line.length <= lineLength) return [line];
   return [`from ${module} import (`, ...names.map((name) => `    ${name},`), ')'];
 }
 
@@ -227,7 +227,7 @@ function signature(begin: string, method: Method, answer: PythonType): string[] 
   const positional = parametersOf(method).slice(0, path.length + (body ? 1 : 0));
   const items = ['self', ...positional.map(asText), ...(named.length > 0 ? ['*', ...named.map(asText)] : [])];
   const line = `    ${begin}(${items.join(', ')}) -> ${textOf(answer)}:`;
-  if (line.length <= 100) return ['', line];
+  if (line.length <= lineLength) return ['', line];
   const optional = (one: Parameter): PythonType => (one.required ? one.type : union([one.type, 'None']));
   return [
     '',
@@ -261,7 +261,7 @@ function callLines(before: string, constant: string, { path, query, body, takesK
 
 function dictLines(before: string, pairs: readonly string[]): string[] {
   const line = `${indent}${before}{${pairs.join(', ')}}`;
-  if (line.length <= 100) return [line];
+  if (line.length <= lineLength) return [line];
   return [`${indent}${before}{`, ...pairs.map((pair) => `${indent}    ${pair},`), `${indent}}`];
 }
 

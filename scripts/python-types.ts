@@ -1,4 +1,5 @@
 /** The types of the Python SDK: a TypedDict for each object of the API description. */
+import { pythonName } from '../console/src/api/python-names.ts';
 import type { OpenApi, Schema } from './api-types.ts';
 import { type PythonType, textOf, typeLines } from './python-layout.ts';
 
@@ -42,7 +43,7 @@ export function pythonTypes({ components }: OpenApi): PythonTypes {
       const type = typeOf(value, name + pascal(key));
       return { key, type: required.includes(key) ? type : subscript('NotRequired', [type]) };
     });
-    const isClass = fields.every(({ key }) => /^[A-Za-z_]\w*$/.test(key) && !keywords.has(key));
+    const isClass = fields.every(({ key }) => /^[A-Za-z_]\w*$/.test(key) && !isKeyword(key));
     const lines = isClass
       ? [
           `class ${name}(TypedDict):`,
@@ -177,17 +178,4 @@ export const pascal = (name: string): string =>
     .map((part) => part[0]?.toUpperCase() + part.slice(1))
     .join('');
 
-const keywords = new Set([
-  'from',
-  'class',
-  'in',
-  'is',
-  'not',
-  'or',
-  'and',
-  'if',
-  'for',
-  'import',
-  'global',
-  'pass',
-]);
+const isKeyword = (key: string): boolean => pythonName(key) === `${key}_`;

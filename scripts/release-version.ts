@@ -1,4 +1,4 @@
-/** `node scripts/release-version.ts v0.1.0`: fails unless every file that names our version has that of the tag. */
+/** The version of a release: `node scripts/release-version.ts v0.1.0` fails unless packages, chart, image and compose.yaml have it. */
 import { readFileSync } from 'node:fs';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -11,7 +11,9 @@ export function versions(): Record<string, string> {
   return {
     'package.json': json('package.json').version,
     'package-lock.json': packages[''].version,
+    'package-lock.json, console': packages.console.version,
     'package-lock.json, sdk/typescript': packages['sdk/typescript'].version,
+    'console/package.json': json('console/package.json').version,
     'sdk/typescript/package.json': json('sdk/typescript/package.json').version,
     'sdk/python/pyproject.toml': found('sdk/python/pyproject.toml', /^version = "(.+)"$/m),
     'deploy/helm/countersign/Chart.yaml, version': found(
@@ -23,10 +25,11 @@ export function versions(): Record<string, string> {
       /^appVersion: "(.+)"$/m,
     ),
     'deploy/Dockerfile': found('deploy/Dockerfile', /^ARG VERSION=(.+)$/m),
+    'deploy/compose.yaml': found('deploy/compose.yaml', /:-countersign:(.+)\}$/m),
   };
 }
 
-/** What keeps a tag from being released. */
+/** The reasons against a release of the tag. */
 export function problemsOf(tag: string, files = versions(), changelog = read('CHANGELOG.md')): string[] {
   if (!/^v\d+\.\d+\.\d+$/.test(tag)) return [`${tag}: a tag of a release is v1.2.3`];
   const version = tag.slice(1);

@@ -45,7 +45,7 @@ export async function openAudit(options: {
   // The verification of an export uses neither of them, and starts in half the time without.
   const { createPostgres } = await import('./adapters/postgres/postgres.ts');
   const { createAudit, readTreeHeads } = await import('./features/audit/feature.ts');
-  const { listOrganizationNames } = await import('./features/organizations/store.ts');
+  const { listOrganizationNames } = await import('./features/organizations/feature.ts');
   const { checkpointPolicyOf, createLogEvidence, verifyInstanceLog } = await import(
     './features/instance-log/feature.ts'
   );

@@ -7,7 +7,7 @@ import { trackedFiles } from './support/tracked-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What a reader sees: pages, programs of the guides, texts of the console and of commands. */
+/** The texts for readers: pages, programs of the guides, texts of the console and of commands. */
 const places = ['*.md', 'docs', 'sdk', 'scaffolds', 'deploy', 'console', 'src', 'bin', 'scripts', 'bench'];
 // They report the wrong name.
 const reports = ['CHANGELOG.md', 'docs/decisions/029-package-names.md'];

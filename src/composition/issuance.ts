@@ -6,7 +6,7 @@ import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts'
 import { createAccess } from '../features/access/feature.ts';
 import { createApprovalNotifications, createApprovals } from '../features/approvals/feature.ts';
 import { createAuthorization } from '../features/authorization/feature.ts';
-import { createDelegations, createRefuseLending, type Delegations } from '../features/delegation/feature.ts';
+import { createDelegations, type Delegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation, findPartnerByIssuer } from '../features/federation/feature.ts';
 import { createIdentityAssertions } from '../features/identity-assertion/feature.ts';
@@ -67,8 +67,8 @@ export function createIssuance(
     findAgents: agents.findAll,
     lockAgents: agents.lockAll,
     organizationStatusOf: organizations.statusOf,
-    isAdmin,
-    refuseLending: createRefuseLending({ roleOf: organizations.roleOf, refuseImpersonation }),
+    roleOf: organizations.roleOf,
+    refuseImpersonation,
     findPolicyPower,
     findPartner: findPartnerByIssuer,
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),

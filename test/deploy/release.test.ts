@@ -1,11 +1,14 @@
 /** The release workflow: what can be known about it without running it. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { problemsOf, versions } from '../../scripts/release-version.ts';
-import { succeedSync } from '../support/child-process.ts';
+import { runSync, succeedSync } from '../support/child-process.ts';
+import { trackedFiles } from '../support/tracked-files.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const text = readFileSync(`${root}/.github/workflows/release.yml`, 'utf8');
@@ -13,6 +16,7 @@ const text = readFileSync(`${root}/.github/workflows/release.yml`, 'utf8');
 interface Step {
   readonly name?: string;
   readonly uses?: string;
+  readonly if?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, unknown>>;
 }
@@ -108,8 +112,9 @@ describe('the release workflow', () => {
   });
 
   it('publishes from the environment that a person approves, after build and attestations', () => {
-    for (const name of ['image', 'chart', 'npm', 'pypi'])
-      assert.equal(jobs[name]?.environment, 'release', name);
+    // Whatever signs or publishes; the release page needs all of them.
+    for (const [name, job] of Object.entries(jobs))
+      if (job.permissions?.['id-token']) assert.equal(job.environment, 'release', name);
     const before = (name: string): string[] =>
       [jobs[name]?.needs ?? []].flat().flatMap((each) => [each, ...before(each)]);
     for (const name of ['image', 'chart', 'npm', 'pypi', 'release'])
@@ -130,7 +135,7 @@ describe('the release workflow', () => {
     assert.match(runs('chart'), /cosign sign --yes .*@\$digest/);
     assert.match(uses('chart'), /attest-build-provenance@/);
     const pypi = jobs.pypi?.steps.find(({ uses: action }) => action?.startsWith('pypa/'))?.with;
-    assert.deepEqual(pypi, { 'packages-dir': 'release/python', attestations: true });
+    assert.deepEqual(pypi, { 'packages-dir': 'release/python', attestations: true, 'skip-existing': true });
     const image = jobs.image?.steps.find(({ uses: action }) => action?.startsWith('docker/build-push'))?.with;
     assert.deepEqual([image?.provenance, image?.sbom], ['mode=max', true]);
     const attested = String(
@@ -138,8 +143,70 @@ describe('the release workflow', () => {
         'subject-path'
       ],
     );
-    for (const kind of ['npm', 'python', 'chart', 'sbom'])
-      assert.match(attested, new RegExp(`^release/${kind}/\\*$`, 'm'));
+    const published = runs('release').match(/release\/\S+/g) ?? [];
+    assert.equal(published.length, 5);
+    assert.deepEqual(attested.trim().split('\n').toSorted(), published.toSorted());
+  });
+
+  const runStep = (job: string, name: string, program: string, stub: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-release-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    const script = jobs[job]?.steps.find((step) => step.name === name)?.run ?? '';
+    writeFileSync(join(folder, program), `#!/bin/bash\n${stub}\n`, { mode: 0o755 });
+    const env = {
+      PATH: `${folder}:${process.env.PATH}`,
+      ...{ GITHUB_OUTPUT: join(folder, 'output'), GITHUB_SHA: 'abc', IMAGE: 'registry/image:1.2.3' },
+    };
+    const run = (text: string) => runSync('bash', ['-ec', text], { cwd: folder, env });
+    return {
+      run,
+      result: () => run(script),
+      read: (file: string) => readFileSync(join(folder, file), 'utf8'),
+    };
+  };
+
+  it('publishes what npm does not have, on a second attempt too, and stops at other content', () => {
+    const { run, result, read } = runStep(
+      'npm',
+      'Publish',
+      'npm',
+      'if [ "$1" = view ]; then cat "view-$2" 2>/dev/null; exit; fi; echo "$2" >> published; [ ! -e "refuses-$(basename "$2")" ]',
+    );
+    const made = run(`mkdir -p package release/npm 'view-@countersign'
+      for name in countersign @countersign/sdk; do
+        echo "{\\"name\\": \\"$name\\", \\"version\\": \\"1.2.3\\"}" > package/package.json
+        tar -czf "release/npm/$(basename "$name").tgz" package
+      done
+      echo "sha512-$(openssl dgst -sha512 -binary release/npm/countersign.tgz | base64 --wrap=0)" > view-countersign@1.2.3`);
+    assert.equal(made.status, 0, made.stderr);
+    const again = result();
+    assert.deepEqual([again.status, read('published')], [0, './release/npm/sdk.tgz\n'], again.stderr);
+    run('echo sha512-other > view-countersign@1.2.3; touch refuses-countersign.tgz');
+    assert.notEqual(result().status, 0);
+  });
+
+  it('signs an image that it has pushed before, and stops at one of another commit', () => {
+    const { run, result, read } = runStep(
+      'image',
+      'Find an image that was pushed before',
+      'docker',
+      'case "$*" in *Digest*) cat digest 2>/dev/null;; *) cat image.json;; esac',
+    );
+    assert.deepEqual([result().status, read('output')], [0, 'digest=\n']);
+    const pushed = (revision: string) =>
+      run(`echo sha256:1 > digest
+        echo '{"linux/amd64":{"config":{"Labels":{"org.opencontainers.image.revision": "${revision}"}}}}' > image.json`);
+    pushed('abc');
+    assert.deepEqual([result().status, read('output')], [0, 'digest=\ndigest=sha256:1\n']);
+    pushed('def');
+    assert.notEqual(result().status, 0);
+    const { steps: ofImage = [] } = jobs.image ?? {};
+    const build = ofImage.find(({ uses }) => uses?.startsWith('docker/build-push-action@'));
+    assert.equal(build?.if, "steps.before.outputs.digest == ''");
+    assert.equal(
+      text.match(/\$\{\{ steps\.before\.outputs\.digest \|\| steps\.push\.outputs\.digest \}\}/g)?.length,
+      3,
+    );
   });
 
   it('uses files and scripts that exist, and the versions of our tests', () => {
@@ -172,7 +239,17 @@ describe('the version of a release', () => {
   it('is the same in every file', () => {
     const all = versions();
     assert.equal(new Set(Object.values(all)).size, 1, JSON.stringify(all));
-    assert.match(Object.values(all)[0] ?? '', /^\d+\.\d+\.\d+$/);
+    const version = Object.values(all)[0] ?? '';
+    assert.match(version, /^\d+\.\d+\.\d+$/);
+    // No other file has it, so that none is forgotten.
+    const pattern = new RegExp(`(?<![\\d.])${RegExp.escape(version)}(?![\\d.])`);
+    const named = new Set(Object.keys(all).map((key) => key.split(',')[0]));
+    const others = trackedFiles()
+      .filter(
+        (path) => /^(package(-lock)?\.json$|(console|deploy|sdk)\/)/.test(path) && !path.endsWith('.md'),
+      )
+      .filter((path) => !named.has(path) && pattern.test(readFileSync(`${root}/${path}`, 'utf8')));
+    assert.deepEqual(others, []);
   });
 
   it('is that of the tag, and has a section in the changelog', () => {

@@ -354,11 +354,31 @@ export const writesMore: Readonly<Record<string, string>> = {
 /** Routes that fail for the operator, whose plan cannot be upgraded. An admin of the target's organization sends the request. */
 export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
 
-const delegationTo = (delegateeId: string): TestRequest => ({
+const delegationTo = (delegateeId: string, more: object = {}): TestRequest => ({
   method: 'POST',
   url: `${api}/delegations`,
-  payload: { delegateeId, scopes: ['agents:read'] },
+  payload: { delegateeId, scopes: ['agents:read'], ...more },
 });
+
+/** Further requests of routes that have a row, with other rules. */
+export const variants: Readonly<Record<string, Row>> = {
+  'createDelegation with delegatorId': {
+    request: ({ agentId, outsiderId }) => delegationTo(outsiderId, { delegatorId: agentId }),
+    answers: {
+      ...behindToken({
+        wrongScope: '403 FORBIDDEN',
+        otherOrganization: '404 AGENT_NOT_FOUND',
+        member: '403 FORBIDDEN',
+        admin: '201',
+        operator: '201',
+        delegated: '403 FORBIDDEN',
+        delegatedAdmin: '403 FORBIDDEN',
+        delegatedByOperator: '404 AGENT_NOT_FOUND',
+      }),
+      workloadAdmin: '403 FORBIDDEN',
+    },
+  },
+};
 
 /** Requests that succeed for the operator, for rows whose own request is refused. */
 export const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {

@@ -11,6 +11,7 @@ import {
   type Row,
   showsForeign,
   type Target,
+  variants,
   workloadMayChangeItself,
 } from './matrix-rows.ts';
 
@@ -82,7 +83,7 @@ describe('permission matrix of operations and principals', () => {
   });
 
   const matrix: Record<string, Record<string, string>> = {};
-  for (const [id, row] of Object.entries(rows)) {
+  for (const [id, row] of Object.entries({ ...rows, ...variants })) {
     it(`${id} answers each principal as its row says`, async () => {
       for (const who of principals) {
         const ask = isChange(row, who, await untouched()) ? answerToOwn : answerToShared;

@@ -136,7 +136,7 @@ describe('login --code', () => {
     }
     assertRefused(await run(['login', '--url', url, '--code'], { env, input: '' }), 2, /input is empty/);
     const code = `csc_${'x'.repeat(43)}`;
-    const says = /a one-time code is no client id.*give --code/;
+    const says = /a one-time code is not a client id.*give --code/;
     assertRefused(await run(['login', '--url', url, '--client-id', code], { env }), 2, says);
     const inVariable = { ...env, COUNTERSIGN_CLIENT_ID: code };
     assertRefused(await run(['login', '--url', url], { env: inVariable }), 2, says);

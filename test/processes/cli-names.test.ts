@@ -21,10 +21,10 @@ const refused = ({ code, stderr }: Run, exitCode: number, ...says: (string | Reg
 };
 
 const me = await json(['whoami']);
-const createAgent = async (email: string, organizationId = me.organizationId) => {
+const createAgent = async (email: string, organizationId = me.organizationId, displayName?: string) => {
   const { agentType, version, owner, deploymentEnv } = newAgent();
   const fields = { agentType, version, owner, deploymentEnv, organization_id: organizationId };
-  const body = { ...fields, email, capabilities: ['a:read'] };
+  const body = { ...fields, email, displayName, capabilities: ['a:read'] };
   return (await json(['agents', 'create', '--body', JSON.stringify(body)])).agentId ?? '';
 };
 const identifier = 'https://orders.example.com/v1/eu';
@@ -69,6 +69,16 @@ describe('a name in place of an id', () => {
       'screener@talent.example',
     ]);
     assert.ok(events.data.length > 0 && events.data.every(({ agentId }) => agentId === screener));
+  });
+
+  it('of an agent may be its display name; an e-mail address counts before it', async () => {
+    const reader = await createAgent('reader@talent.example', me.organizationId, 'Resume reader');
+    await createAgent('imitator@talent.example', me.organizationId, 'reader@talent.example');
+    const get = async (name: string) => (await json(['agents', 'get', name])).agentId;
+    assert.equal(await get('Resume reader'), reader);
+    assert.equal(await get('reader@talent.example'), reader);
+    const granted = ['grants', 'set', 'Resume reader', identifier, '--scopes', 'a:read'];
+    assert.equal((await json(granted)).agentId, reader);
   });
 
   it('of an organization is its slug, also in an option; a list may mix names and ids', async () => {
@@ -238,11 +248,25 @@ describe('a name that is not one id', () => {
     assert.equal(answer.stdout, '');
   });
 
+  it('exit 2: agents with one display name are told apart by their e-mail addresses', async () => {
+    const twins = [
+      await createAgent('left@talent.example', me.organizationId, 'Twin reader'),
+      await createAgent('right@talent.example', me.organizationId, 'Twin reader'),
+    ];
+    refused(
+      await run(['agents', 'suspend', 'Twin reader']),
+      2,
+      '2 things are called Twin reader',
+      `${twins[0]}  email=left@talent.example`,
+      `${twins[1]}  email=right@talent.example`,
+    );
+  });
+
   it('exit 5: it says what was looked for, and the nearest name', async () => {
     refused(
       await run(['agents', 'get', 'screener@talent.exampl']),
       5,
-      'there is no agent screener@talent.exampl that this account can see; give its id or e-mail address; did you mean Screener@talent.example?',
+      'there is no agent screener@talent.exampl that this account can see; give its id, e-mail address or display name; did you mean Screener@talent.example?',
     );
     refused(await run(['organizations', 'get', 'Talent!']), 5, 'no organization Talent!', 'id, slug or name');
     refused(await run(['webhooks', 'get', 'Hook on']), 5, 'id, name or URL', 'did you mean Hook one?');

@@ -165,7 +165,7 @@ describe('login', () => {
       run(['login', '--url', elsewhere, '--client-id', id, '--secret-stdin'], { env, input: clientSecret });
     const place = /on the page of the agent under Identity, and `countersign agents list` lists it/;
     for (const id of ['ada@acme.example', 'x', `${clientId}0`, 'http://app.example.com/client.json'])
-      for (const says of [/ is no client id; it is a UUID such as /, place])
+      for (const says of [/ is not a client id, which is a UUID such as /, place])
         assertRefused(await logInAs(id), 2, says);
     const ofDocument = await logInAs('https://app.example.com/client.json');
     assertRefused(ofDocument, 2, /a client with a metadata document, which has no client secret/);

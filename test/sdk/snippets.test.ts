@@ -45,7 +45,7 @@ const usesSdk = (text: string): boolean =>
   /\bclient\.\w/.test(text) ||
   sdkNames.some((name) => text.includes(`${name}(`));
 
-/** What the text around a snippet says is there. Names that a snippet declares itself hide these. */
+/** The names that the text around a snippet introduces. Names that a snippet declares itself hide these. */
 const surroundings = `
 import type * as sdk from '@countersign/sdk';
 import type * as loopback from '@countersign/sdk/loopback';
@@ -98,7 +98,7 @@ const snippets: Snippet[] = [
   })),
 ];
 
-/** What the commands of the guides set for their programs. */
+/** The variables that the commands of the guides set for their programs. */
 const environment = `
 declare namespace NodeJS {
   interface ProcessEnv {

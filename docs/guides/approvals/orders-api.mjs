@@ -1,6 +1,6 @@
 // An API that agents may read, and that refunds what a person has approved. Install: the SDK (docs/guides/typescript-sdk.md), and npm install fastify
 import { createClient, createVerifier, requireDetail, TokenError } from '@countersign/sdk';
-import { requireToken } from '@countersign/sdk/fastify';
+import { agentOf, requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';
 
 // AUDIENCE is the identifier of the resource. CLIENT_ID and CLIENT_SECRET are those of this API: an agent with the scope tokens:read.
@@ -42,11 +42,11 @@ app.post('/orders/:order/refund', { schema: { body }, preHandler: mayRefund }, a
   const { amount } = refund;
   // Both values: a refund of 80 for this order is none for another, and none of 81.
   requireDetail(
-    request.agent,
+    agentOf(request),
     'refund',
     (approved) => approved.order === order.order && approved.amount === amount,
   );
-  const { chainId, subject } = request.agent;
+  const { chainId, subject } = agentOf(request);
   if (used.has(chainId)) return reply.code(409).send({ error: 'already_refunded' });
   used.add(chainId);
   order.refunded += amount;

@@ -1,6 +1,6 @@
 // An API that pays only what a person has approved. Install: the SDK (docs/guides/typescript-sdk.md), and npm install fastify
 import { createClient, createVerifier, requireDetail, TokenError } from '@countersign/sdk';
-import { requireToken } from '@countersign/sdk/fastify';
+import { agentOf, requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';
 
 // AUDIENCE is the identifier of the resource. CLIENT_ID and CLIENT_SECRET are those of this API: an agent with the scope tokens:read.
@@ -40,13 +40,13 @@ app.post(
     const { amount, currency, creditor } = request.body;
     // Each value that counts: what is not compared is not approved.
     requireDetail(
-      request.agent,
+      agentOf(request),
       'payment',
       (approved) =>
         approved.amount === amount && approved.currency === currency && approved.creditor === creditor,
     );
     // The token is good for its whole lifetime. One approval pays once.
-    const { chainId, subject, agentId } = request.agent;
+    const { chainId, subject, agentId } = agentOf(request);
     if (payments.has(chainId)) return reply.code(409).send({ error: 'already_paid' });
     const payment = { amount, currency, creditor, approvedBy: subject.id, paidBy: agentId };
     payments.set(chainId, payment);

@@ -1,6 +1,6 @@
 // An API that learns of ended tokens within a second. Install: the SDK (docs/guides/typescript-sdk.md), and npm install fastify
 import { createClient, createVerifier } from '@countersign/sdk';
-import { requireToken } from '@countersign/sdk/fastify';
+import { agentOf, requireToken } from '@countersign/sdk/fastify';
 import Fastify from 'fastify';
 
 // CLIENT_ID and CLIENT_SECRET are those of the API itself: an agent with the scope tokens:read.
@@ -19,8 +19,8 @@ const verifier = createVerifier({
 });
 
 const app = Fastify();
-app.get('/orders', { preHandler: requireToken(verifier, { scopes: 'orders:read' }) }, async ({ agent }) => ({
-  agent: agent.agentId,
+app.get('/orders', { preHandler: requireToken(verifier, { scopes: 'orders:read' }) }, async (request) => ({
+  agent: agentOf(request).agentId,
   orders: [],
 }));
 // For Prometheus. Alert when it is above your maxSilenceSeconds.

@@ -1,4 +1,4 @@
-"""What mypy and Pyright say of programs with the typed methods. None of them runs.
+"""Programs with the typed methods, for mypy and Pyright. None of them runs.
 
 Each comment that ignores an error would be an error of its own if there was none.
 """

@@ -9,7 +9,7 @@ import { serve } from '@hono/node-server';
 import express from 'express';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
-import { requireToken as requireForExpress } from '../src/adapters/express.ts';
+import { agentOf, requireToken as requireForExpress } from '../src/adapters/express.ts';
 import { requireToken as requireForFastify } from '../src/adapters/fastify.ts';
 import { requireToken as requireForHono } from '../src/adapters/hono.ts';
 import { createVerifier, type Verifier } from '../src/sdk.ts';
@@ -42,9 +42,12 @@ const [read, write] = [{ scopes: 'orders:read' }, { scopes: ['orders:read', 'ord
 
 async function startFastify(): Promise<string> {
   const app = Fastify();
-  app.get('/orders', { preHandler: requireForFastify(verifier, read) }, async ({ agent }) => ({
-    agentId: agent?.agentId,
+  app.get('/orders', { preHandler: requireForFastify(verifier, read) }, async (request) => ({
+    agentId: agentOf(request).agentId,
   }));
+  // @ts-expect-error A route without requireToken has no agent.
+  app.get('/open', async ({ agent }) => ({ agentId: agent.agentId }));
+  app.get('/unchecked', async (request) => ({ agentId: agentOf(request).agentId }));
   app.post('/orders', { preHandler: requireForFastify(verifier, write) }, async () => ({ created: true }));
   app.get('/any', { preHandler: requireForFastify(verifier) }, async ({ agent }) => ({
     scopes: agent?.scopes,
@@ -58,8 +61,15 @@ async function startFastify(): Promise<string> {
 async function startExpress(): Promise<string> {
   const app = express();
   app.set('env', 'test');
-  app.get('/orders', requireForExpress(verifier, read), ({ agent }, response) => {
-    response.json({ agentId: agent?.agentId });
+  app.get('/orders', requireForExpress(verifier, read), (request, response) => {
+    response.json({ agentId: agentOf(request).agentId });
+  });
+  app.get('/open', ({ agent }, response) => {
+    // @ts-expect-error A route without requireToken has no agent.
+    response.json({ agentId: agent.agentId });
+  });
+  app.get('/unchecked', (request, response) => {
+    response.json({ agentId: agentOf(request).agentId });
   });
   app.post('/orders', requireForExpress(verifier, write), (_, response) => {
     response.json({ created: true });
@@ -157,6 +167,13 @@ for (const [name, address] of Object.entries(frameworks))
       assert.equal(response.statusCode, 401);
       assert.match(response.headers['www-authenticate'], /error="invalid_request"/);
     });
+  });
+
+for (const [name, address] of Object.entries(frameworks).filter(([name]) => name !== 'Hono'))
+  it(`${name}: agentOf throws on a route without requireToken`, async () => {
+    const response = await fetch(`${address}/unchecked`);
+    assert.equal(response.status, 500);
+    assert.match(await response.text(), /add requireToken to its route/);
   });
 
 it('an adapter has at most 40 lines', () => {

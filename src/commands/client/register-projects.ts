@@ -19,7 +19,7 @@ export function registerProjects(program: Command, io: Io): void {
     program
       .command('scaffold')
       .description('download a ready-to-run project for an agent from a running server')
-      .argument('<agentId>', 'the agent; id or e-mail address')
+      .argument('<agentId>', 'the agent; id, e-mail address or display name')
       .requiredOption('--out <folder>', 'folder for the project, e.g. ./my-agent; created when missing')
       .option('--language <language>', 'typescript, python, go, java or rust', 'typescript')
       .option(

@@ -19,6 +19,7 @@ import {
 } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { ChainAgent, DelegationDeps } from './feature.ts';
+import { createRefuseLending } from './lend-for-another.ts';
 import type { CreatedDelegation, NewDelegation } from './schema.ts';
 import { findChain, insertLink, lockTree } from './store.ts';
 import { agentSubject, type ChainSubject, personSubject } from './subjects.ts';
@@ -42,7 +43,8 @@ interface ParentReference {
 
 export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   const { db, clock, ids, ledger, metrics, issuer, lockAgents, findLenders, findPolicyPower, count } = deps;
-  const { verifyAccessToken, refuseLending } = deps;
+  const { verifyAccessToken } = deps;
+  const refuseLending = createRefuseLending(deps);
   const tokens = createDelegationTokens(deps);
   const resolveTarget = createDelegationTargets(deps);
 

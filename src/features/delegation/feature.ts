@@ -5,7 +5,6 @@
  * narrow from link to link.
  */
 
-import type { Caller } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
@@ -17,7 +16,6 @@ import type { ResourceAccess } from '../resources/access.ts';
 import type { VerifiedToken } from '../tokens/verify-token.ts';
 import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { createConsents } from './consents.ts';
-import type { RefuseLending } from './lend-for-another.ts';
 import { createPurgeLoop } from './loops.ts';
 import { ownConsentRoutes } from './own-consents-slice.ts';
 import { delegationRoutes } from './routes.ts';
@@ -25,7 +23,6 @@ import { createDelegationService } from './service.ts';
 import { findLinkStatuses } from './store.ts';
 import { createTokenExchange } from './token-exchange.ts';
 
-export { createRefuseLending } from './lend-for-another.ts';
 export { revokeChainsWithAgent, revokeChainsWithPerson } from './revoke-with-subject.ts';
 
 /** An agent of a chain of delegations. */
@@ -36,6 +33,7 @@ export interface DelegationDeps
       ResourceAccess,
       'findGrant' | 'findGrants' | 'findPersonGrants' | 'audienceScopesOf' | 'grantedScopes'
     >,
+    Pick<OrganizationService, 'roleOf' | 'refuseImpersonation'>,
     Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'metrics'> {
   readonly signer: Signer;
   readonly issuer: string;
@@ -45,9 +43,6 @@ export interface DelegationDeps
   readonly findAgents: AgentService['findAll'];
   readonly lockAgents: AgentService['lockAll'];
   readonly organizationStatusOf: OrganizationService['statusOf'];
-  /** Whether the caller administers its own organization. */
-  isAdmin(caller: Caller): Promise<boolean>;
-  readonly refuseLending: RefuseLending;
   readonly findPolicyPower: FindPolicyPower;
   /** A partner of the federation, by its issuer. */
   findPartner(

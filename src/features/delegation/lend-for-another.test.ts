@@ -3,9 +3,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
+import { startSignInProvider } from '../../../test/support/peers/sign-in-provider.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
+import { callback, createPeopleScenario } from '../../../test/support/scenarios/people.ts';
+import { createTrustClient } from '../../../test/support/scenarios/trust.ts';
 
-const t = await startApp();
+const baseUrl = 'https://countersign.test';
+const provider = await startSignInProvider([baseUrl + callback]);
+const t = await startApp({
+  BASE_URL: baseUrl,
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  ...provider.variables,
+});
 const { delegate, redeem, revoke } = createDelegationClient(t);
 const operator = await t.token();
 const send = (method: 'POST' | 'PUT' | 'PATCH' | 'GET', path: string, payload?: object) =>
@@ -52,7 +61,7 @@ describe('POST /delegations with delegatorId', () => {
     );
     const own = await delegate(operator, { ...wanted, scopes: ['agents:write'] });
     assert.deepEqual([own.status, own.json.code], [403, 'DELEGATION_SCOPE_EXCEEDED']);
-    // An admin may make every grant of its organization's own APIs.
+    // The admin has no grant itself, and may make every grant of its organization.
     const byAdmin = await delegate(adminToken, {
       ...wanted,
       scopes: ['read'],
@@ -87,6 +96,40 @@ describe('POST /delegations with delegatorId', () => {
     const { status, json } = await delegate(borrowed, { ...wanted, delegateeId: admin.agentId });
     assert.deepEqual([status, json.code], [403, 'FORBIDDEN']);
     assert.match(json.message, /its own agent only/);
+  });
+
+  it('403 FORBIDDEN for a token by a trust policy, also of an admin', async () => {
+    const { createPolicy, exchange } = await createTrustClient(t);
+    const scopes = ['agents:read', 'agents:write', 'audit:read'];
+    const policy = await createPolicy({ agentId: admin.agentId, scopes, actsAsAdmin: true });
+    const { access_token } = (await exchange(await policy.sign(), { client_id: admin.agentId })).json;
+    const { status, json } = await delegate(access_token, wanted);
+    assert.deepEqual([status, json.code], [403, 'FORBIDDEN']);
+    assert.match(json.message, /its own agent only/);
+  });
+
+  it('201 for a person with the role admin, and 403 FORBIDDEN for a viewer', async () => {
+    const { invite, signedIn } = await createPeopleScenario(t, provider, baseUrl);
+    const lendAs = async (role: 'admin' | 'viewer') => {
+      const { person } = await invite({ role }, t.operator.organizationId);
+      const browser = await signedIn(person);
+      return browser.change('POST', '/console/api/v1/delegations', wanted);
+    };
+    const lent = await lendAs('admin');
+    assert.deepEqual([lent.status, lent.json.delegatorId], [201, lender.agentId], lent.text);
+    const refused = await lendAs('viewer');
+    assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
+    assert.match(refused.json.message, /viewer/);
+  });
+
+  it('201 for a lender with the role admin, which is not lent', async () => {
+    const chief = await t.agent({ allowedScopes: ['audit:read'] });
+    await member(chief.agentId, 'admin');
+    const { status, json, text } = await delegate(adminToken, { ...wanted, delegatorId: chief.agentId });
+    assert.equal(status, 201, text);
+    const people = `/api/v1/organizations/${t.operator.organizationId}/people`;
+    const borrowed = await redeem(taker, json);
+    assert.equal((await t.call('GET', people, { token: borrowed })).status, 403);
   });
 
   it('404 AGENT_NOT_FOUND for an unknown agent, and one of another organization', async () => {

@@ -1,4 +1,4 @@
-/** Who may lend the scopes of another agent: whoever could give that agent a secret, and lend with it. */
+/** Lending the scopes of another agent: for admins and operators, who need all the power that the agent has. */
 
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
@@ -8,7 +8,7 @@ import type { OrganizationService } from '../organizations/service.ts';
 import type { ChainAgent } from './feature.ts';
 
 /** FORBIDDEN, or AGENT_NOT_FOUND for an agent that the caller does not see. The agent is locked. */
-export type RefuseLending = (tx: Tx, caller: Caller, lender: ChainAgent) => Promise<void>;
+type RefuseLending = (tx: Tx, caller: Caller, lender: ChainAgent) => Promise<void>;
 
 const refuse = (message: string): never => fail('FORBIDDEN', { message });
 
@@ -23,7 +23,7 @@ export const createRefuseLending =
     if (caller.delegation || caller.trustPolicyId !== undefined)
       refuse('A delegated token, or one by a trust policy, lends for its own agent only.');
     if (!caller.scopes.has('agents:write')) refuse('Lending for another agent needs scope agents:write.');
-    // Only they can end the delegation again.
+    // The caller is not the delegator: without this role it could not end the delegation.
     if (!isOperator(caller) && (await roleOf(caller, tx)) !== 'admin')
       refuse('Lending for another agent needs the role admin in its organization, or scope admin:orgs.');
     if (lender.allowedScopes.includes(operatorScope) && !isOperator(caller))

@@ -56,7 +56,7 @@ export interface DelegationService {
 }
 
 export function createDelegationService(deps: DelegationDeps): DelegationService {
-  const { db, clock, ledger, issuer, organizationStatusOf, isAdmin, verifyAccessToken } = deps;
+  const { db, clock, ledger, issuer, organizationStatusOf, roleOf, verifyAccessToken } = deps;
   const tokens = createDelegationTokens(deps);
   const { effectiveScopes } = createSubjectScopes(deps);
   const withCurrentStatus = (link: Link) => withStatus(link, clock.now());
@@ -80,7 +80,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
   const mayRevoke = async (caller: Caller, chain: Chain): Promise<boolean> =>
     chain.some(({ delegatorId }) => delegatorId === caller.agentId) ||
     isOperator(caller) ||
-    (await isAdmin(caller));
+    (await roleOf(caller)) === 'admin';
 
   /** The chain that a delegation token or a delegated access token refers to, and the content of an access token. */
   const readToken = async (

@@ -3,7 +3,7 @@ import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.t
 import { type A2aCard, type BadgeCredential, type OasfRecord, oasfSkills } from './formats.ts';
 import type { Identifiers } from './identifiers.ts';
 
-/** The local part of the e-mail is the agent's display name. */
+/** The local part of the e-mail. The agent's display name is in no card. */
 export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>
   email.slice(0, Math.max(1, email.lastIndexOf('@')));
 

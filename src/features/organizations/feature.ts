@@ -11,6 +11,8 @@ import type { FindPolicyPower } from '../workload-identity/policies/store.ts';
 import { organizationRoutes } from './routes.ts';
 import { createOrganizationService } from './service.ts';
 
+export { listOrganizationNames } from './store.ts';
+
 export interface OrganizationDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger'> {
   readonly requirePermission: RequirePermission;
   readonly agentFor: AgentService['get'];

@@ -38,29 +38,43 @@ class OpenAnswer(Answer):
     response: httpx.Response
 
 
-class BoundedBody:
-    """Collects the chunks of a body. Raises NetworkError when it is too large or too slow."""
+class Whole:
+    """Collects chunks up to a limit."""
 
-    def __init__(self, response: httpx.Response, limit: int) -> None:
-        self._response = response
+    def __init__(self, limit: int = MAX_ANSWER_BYTES, advice: str = "") -> None:
         self._limit = limit
-        self._deadline = time.monotonic() + ANSWER_SECONDS
+        self._advice = advice
         self._chunks: list[bytes] = []
         self._size = 0
-        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise invalid_answer("the answer is compressed")
 
     def add(self, chunk: bytes) -> None:
         self._chunks.append(chunk)
         self._size += len(chunk)
         if self._size > self._limit:
-            raise invalid_answer(f"the answer has more than {self._limit} bytes")
+            raise invalid_answer(f"the answer has more than {self._limit} bytes{self._advice}")
+
+    def bytes(self) -> bytes:
+        return b"".join(self._chunks)
+
+
+class BoundedBody:
+    """Collects the chunks of a body. Raises NetworkError when it is too large or too slow."""
+
+    def __init__(self, response: httpx.Response, limit: int) -> None:
+        self._response = response
+        self._whole = Whole(limit)
+        self._deadline = time.monotonic() + ANSWER_SECONDS
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise invalid_answer("the answer is compressed")
+
+    def add(self, chunk: bytes) -> None:
+        self._whole.add(chunk)
         if time.monotonic() > self._deadline:
             raise invalid_answer(f"the answer takes more than {ANSWER_SECONDS:.0f} s")
 
     def answer(self) -> Answer:
         response = self._response
-        return Answer(response.status_code, response.headers, b"".join(self._chunks))
+        return Answer(response.status_code, response.headers, self._whole.bytes())
 
 
 def read_bounded(response: httpx.Response, limit: int) -> Answer:

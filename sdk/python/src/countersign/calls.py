@@ -1,4 +1,4 @@
-"""How the typed methods of the API send their requests."""
+"""The base of the typed methods of the API: it sends their requests."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar

@@ -6,9 +6,8 @@ from contextlib import aclosing, closing
 import httpx
 
 from countersign.answer import (
-    MAX_ANSWER_BYTES,
+    Whole,
     async_lines_of,
-    invalid_answer,
     lines_of,
     network_error,
     text_of,
@@ -38,7 +37,7 @@ class Stream:
 
     def read(self) -> bytes:
         """All bytes: 16 MiB at most."""
-        whole = Whole()
+        whole = Whole(advice="; use chunks")
         with closing(self.chunks()) as chunks:
             for chunk in chunks:
                 whole.add(chunk)
@@ -74,7 +73,7 @@ class AsyncStream:
 
     async def read(self) -> bytes:
         """All bytes: 16 MiB at most."""
-        whole = Whole()
+        whole = Whole(advice="; use chunks")
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
                 whole.add(chunk)
@@ -83,20 +82,3 @@ class AsyncStream:
     async def text(self) -> str:
         """All bytes as text (UTF-8)."""
         return text_of(await self.read(), "the answer")
-
-
-class Whole:
-    """Collects chunks up to a limit."""
-
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-        self._size = 0
-
-    def add(self, chunk: bytes) -> None:
-        self._chunks.append(chunk)
-        self._size += len(chunk)
-        if self._size > MAX_ANSWER_BYTES:
-            raise invalid_answer(f"the answer has more than {MAX_ANSWER_BYTES} bytes; use chunks")
-
-    def bytes(self) -> bytes:
-        return b"".join(self._chunks)

@@ -7,11 +7,13 @@ import type { RequestWithHeaders } from '../verify/bearer.ts';
 declare global {
   namespace Express {
     interface Request {
-      /** The token of the request. Set on the routes that have `requireToken`, and on no other. */
-      agent: VerifiedToken;
+      /** Set on the routes that have `requireToken`, and on no other: read it with `agentOf(request)`. */
+      agent?: VerifiedToken;
     }
   }
 }
+
+export { agentOf } from '../verify/agent-of.ts';
 
 export type Request = RequestWithHeaders & { agent?: VerifiedToken };
 

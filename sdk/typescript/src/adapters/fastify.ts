@@ -7,10 +7,12 @@ import type { RawBody } from '../verify/bearer.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The token of the request. Set on the routes that have `requireToken`, and on no other. */
-    agent: VerifiedToken;
+    /** Set on the routes that have `requireToken`, and on no other: read it with `agentOf(request)`. */
+    agent?: VerifiedToken;
   }
 }
+
+export { agentOf } from '../verify/agent-of.ts';
 
 /** Answers 401, 403 or 503 unless the request has a token with these scopes. Sets `request.agent`. */
 export const requireToken =

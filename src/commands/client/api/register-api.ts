@@ -31,7 +31,7 @@ export function registerApi(program: Command, io: Io, options: RegisterOptions =
   }
 }
 
-/** What people call the things of a group that has the word of its path. */
+/** Names for the things of a group that has the word of its path. */
 const nouns: Readonly<Record<string, string>> = { resources: 'APIs', tiers: 'plans' };
 
 const summaryOf = (members: readonly ApiCommand[]): string => members.map(({ verb }) => verb).join(', ');

@@ -12,7 +12,7 @@ export function registerAuditTail(program: Command, io: Io): void {
       '--action <type>',
       'only events of this type, such as token.issued, or of a group, such as "agent.*"',
     )
-    .option('--agent <id>', 'only events about this agent, or by it; id or e-mail address')
+    .option('--agent <id>', 'only events about this agent, or by it; id, e-mail address or display name')
     .option('--outcome <outcome>', 'only events with this outcome: success or failure')
     .option(
       '--since <time>',

@@ -1,4 +1,4 @@
-/** Which of the listed things a name means. */
+/** The one of the listed things that a name means. */
 import { CommandError, exitCodes } from '../../command-error.ts';
 import { quoted } from '../../terminal.ts';
 import type { Entry } from '../api/table.ts';
@@ -28,7 +28,7 @@ export function requireId(
   const id = findId(kind, text, entries);
   if (id !== undefined) return id;
   const known = entries.flatMap((entry) =>
-    Object.keys(kind.names).map((field) => String(entry[field] ?? '')),
+    Object.keys(kind.names).flatMap((field) => (entry[field] ? String(entry[field]) : [])),
   );
   throw new CommandError(
     `there is no ${kind.noun} ${quoted(text)} ${where}; give its ${namesOf(kind)}${quoted(suggestion(text, known))}`,

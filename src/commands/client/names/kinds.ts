@@ -33,7 +33,7 @@ export interface Ids {
 const agent: Kind = {
   noun: 'agent',
   id: 'agentId',
-  names: { email: 'e-mail address' },
+  names: { email: 'e-mail address', displayName: 'display name' },
   example: 'screener-1@talent.example.com',
   shows: ['email', 'organizationId', 'status'],
   list: (text) => ({ path: '/agents', query: { q: text } }),

@@ -70,7 +70,7 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   const givenId = options.clientId ?? io.env.COUNTERSIGN_CLIENT_ID;
   if (givenId !== undefined && isCode(givenId))
     throw new CommandError(
-      'a one-time code is no client id, and others could have seen it here: make a new one, and give --code',
+      'a one-time code is not a client id, and others could have seen it here: make a new one, and give --code',
       exitCodes.usage,
     );
   if (givenId === undefined && !options.secretStdin && hasTerminal(io))
@@ -90,7 +90,7 @@ function refuseOtherIds(clientId: string): void {
   if (isUuid(clientId)) return;
   const problem = /^https:\/\//i.test(clientId)
     ? 'a client with a metadata document, which has no client secret; --client-id takes the UUID of an agent'
-    : 'no client id; it is a UUID such as 7c9e6679-7425-40de-944b-e07fc1f90ae7';
+    : 'not a client id, which is a UUID such as 7c9e6679-7425-40de-944b-e07fc1f90ae7';
   throw new CommandError(
     `${quoted(clientId)} is ${problem}. It is the id of the agent: the console shows it on the page of the agent under Identity, and \`countersign agents list\` lists it where somebody has signed in`,
     exitCodes.usage,

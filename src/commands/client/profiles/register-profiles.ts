@@ -17,7 +17,7 @@ export function registerProfiles(program: Command, io: Io): void {
     .option('--profile <name>', 'name of the profile', 'default')
     .option(
       '--client-id <id>',
-      'sign in as a client, with its secret instead of a browser: the UUID of an agent, no name (default: COUNTERSIGN_CLIENT_ID)',
+      'sign in as a client, with its secret instead of a browser: the UUID of an agent, not its name (default: COUNTERSIGN_CLIENT_ID)',
     )
     .option('--insecure-http', 'send the secret over plain http to a server that is not on this machine')
     .option('--secret-stdin', 'read the client secret from standard input instead of asking for it')
