@@ -1,7 +1,7 @@
 import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
-import { loadPart } from '../../api/load-part.ts';
+import { loadModule } from '../../api/load-module.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
@@ -25,7 +25,7 @@ import { delegationsPage } from './page.ts';
 import type { LinkFilters } from './use-graph.ts';
 
 const GraphPanel = lazy(async () => ({
-  default: (await loadPart(() => import('./GraphPanel.tsx'))).GraphPanel,
+  default: (await loadModule(() => import('./GraphPanel.tsx'))).GraphPanel,
 }));
 
 const columns: readonly Column<DelegationChain>[] = [
