@@ -204,16 +204,39 @@ browserTest(
       assert.deepEqual((await send('GET', `/agents/${agentId}`)).labels, { team: 'birds' });
 
     await goTo(page, '/agents?label=team');
-    await page.getByRole('checkbox', { name: 'Select Zebra' }).check();
-    await page.getByRole('checkbox', { name: 'Select Antelope' }).check();
+    await page.getByRole('checkbox', { name: 'Select many-a@talent.example' }).check();
+    await page.getByRole('checkbox', { name: 'Select many-b@talent.example' }).check();
     await bar.getByRole('button', { name: 'Suspend' }).click();
-    await dialogOf(page).getByRole('list', { name: 'Selected agents' }).getByText('Zebra').waitFor();
+    await dialogOf(page)
+      .getByRole('list', { name: 'Selected agents' })
+      .getByText('many-a@talent.example')
+      .waitFor();
     await assertAccessible(page);
     await dialogOf(page).getByRole('button', { name: 'Suspend agents' }).click();
     await page.getByText('2 agents suspended.').waitFor();
     for (const agentId of ids) assert.equal((await send('GET', `/agents/${agentId}`)).status, 'suspended');
   },
 );
+
+browserTest('two agents of one display name: the address tells them apart', async (t) => {
+  const [first, second] = [
+    await registered({ email: 'twin-a@talent.example', displayName: 'Twin' }),
+    await registered({ email: 'twin-b@talent.example', displayName: 'Twin' }),
+  ];
+  const page = await server.open(t, '/agents?q=Twin', { as: admin });
+  for (const { email } of [first, second])
+    await page.getByRole('checkbox', { name: `Select ${email}` }).check();
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  const list = dialogOf(page).getByRole('list', { name: 'Selected agents' });
+  assert.deepEqual((await list.getByRole('listitem').allTextContents()).toSorted(), [
+    first.email,
+    second.email,
+  ]);
+  await dialogOf(page).getByRole('button', { name: 'Cancel' }).click();
+  await goTo(page, `/audit?agentId=${second.agentId}`);
+  await page.getByRole('cell', { name: second.email }).first().waitFor();
+  assert.equal(await page.getByText('Twin', { exact: true }).count(), 0);
+});
 
 browserTest("an operator sees whose agents they are: other organizations' agents are marked", async (t) => {
   const tenant = await createTenant(server);

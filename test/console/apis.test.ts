@@ -162,9 +162,9 @@ browserTest(
     await page.reload();
     await page.getByText('No holders match').waitFor();
     await button(page, 'Remove filter Scope').click();
-    await button(row, 'Take back').click();
+    await button(row, 'Remove').click();
     await page.getByText('Its tokens for this API, at once for introspection.').waitFor();
-    await button(page.getByRole('dialog'), 'Take back grant').click();
+    await button(page.getByRole('dialog'), 'Remove grant').click();
     await page.getByText('No agent holds a scope of this API').waitFor();
     assert.deepEqual(await grantsOf(owner, agentId), {});
   },
@@ -224,7 +224,7 @@ browserTest('an offer is declined, and a share is left; the text of the owner st
   await page.getByText('Offered by other organizations').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'Orders' }).click();
   await button(page, 'Leave share').click();
-  await button(page.getByRole('dialog'), 'Leave API').click();
+  await button(page.getByRole('dialog'), 'Leave share').click();
   await page.getByText('No APIs yet').waitFor();
   assert.equal((await call('GET', '/shares', other.token)).json.total, 0);
 });

@@ -52,6 +52,7 @@ browserTest('empty: says what a delegation is for; nothing is drawn', async (t) 
   const page = await server.open(t, '/delegations', { as: await team() });
   await page.getByRole('heading', { name: 'No active delegations' }).waitFor();
   assert.equal(await graph(page).count(), 0);
+  await page.getByRole('search', { name: 'Filters' }).waitFor({ state: 'detached' });
   await goTo(page, '/delegations?status=revoked');
   await page.getByRole('heading', { name: 'No delegations match' }).waitFor();
 });
@@ -155,7 +156,7 @@ browserTest('delegate: an admin lends from one agent to another, also scopes of 
   ];
   const orders = await insertResource(['orders:read'], { organizationId: tenant.organizationId });
   await setGrant(lender.agentId, orders, ['orders:read']);
-  const page = await server.open(t, `/agents/${lender.agentId}?tab=delegations`);
+  const page = await server.open(t, `/agents/${lender.agentId}?tab=delegations`, { as: tenant });
   await page.getByRole('link', { name: 'Lend its scopes' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delegate' });
   const lending = dialog.getByRole('combobox', { name: 'Delegator' });
@@ -308,7 +309,7 @@ browserTest(
     await page.locator(`.react-flow__edge[data-id="${other}"]:focus`).waitFor({ state: 'attached' });
     await page.keyboard.press('Escape');
     await page.waitForURL((url) => !url.searchParams.has('selected'));
-    await tabTo(page, page.getByRole('row').nth(1));
+    await tabTo(page, page.getByRole('row').nth(1).getByRole('link').first());
     await page.keyboard.press('Enter');
     await details(page).getByRole('region', { name: 'Chain' }).waitFor();
   },

@@ -269,6 +269,28 @@ browserTest(
       .waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/console/apis/${made.json.resourceId}`);
+    const token = await server.token();
+    const { organizationId } = (await server.call('GET', `/api/v1/agents/${operator.clientId}`, { token }))
+      .json;
+    const invited = await server.call('POST', `/api/v1/organizations/${organizationId}/people`, {
+      token,
+      payload: {
+        issuer: 'https://login.example.com',
+        subject: 'palette',
+        name: 'Palette Person',
+        role: 'viewer',
+        agentId,
+      },
+    });
+    assert.equal(invited.status, 201, invited.text);
+    await page.keyboard.press('Control+k');
+    await input.fill('palette pers');
+    await page
+      .getByRole('group', { name: 'People' })
+      .getByRole('option', { name: /Palette Person/ })
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**selected=${invited.json.personId}*`);
   },
 );
 

@@ -204,16 +204,23 @@ browserTest('publishing to everyone asks first, and shows what becomes public', 
   const statusOf = async () =>
     (await server.call('GET', `/api/v1/marketplace/listings/${listingId}`, { token: await server.token() }))
       .json;
+  const refusal = { status: 500, json: { code: 'INTERNAL', message: 'The database did not answer.' } };
+  await page.route('**/did/card', (route) => route.fulfill(refusal));
   await details.getByRole('button', { name: 'Publish' }).click();
   const facts = dialog.getByRole('region', { name: 'This becomes public' });
-  for (const text of ['Reader', 'Does things.', 'did:web:', 'owner '])
+  const publish = dialog.getByRole('button', { name: 'Publish to everyone' });
+  await facts.getByText("The agent's card could not be loaded").waitFor();
+  assert.ok(await publish.isDisabled(), 'nobody publishes what is not shown');
+  await page.unroute('**/did/card');
+  await facts.getByRole('button', { name: 'Try again' }).click();
+  for (const text of ['Reader', 'Does things.', 'did:web:', '"owner":', '"verificationMethod":'])
     await facts.getByText(text).first().waitFor();
   await assertAccessible(page);
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
   assert.equal((await statusOf()).status, 'draft');
   await details.getByRole('button', { name: 'Publish' }).click();
-  await dialog.getByRole('button', { name: 'Publish to everyone' }).click();
+  await publish.click();
   await details.getByText('published', { exact: true }).waitFor();
 
   // One that is on show for the organization becomes public by an edit: the same question.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../console/src/api/api-error.ts';
-import { isAway, passes, retryDelay } from '../../console/src/api/retry.ts';
+import { isTransient, isUnavailable, retryDelay } from '../../console/src/api/retry.ts';
 
 const errorOf = (status: number, retryAfterSeconds?: number) =>
   new ApiError({
@@ -13,7 +13,7 @@ const errorOf = (status: number, retryAfterSeconds?: number) =>
   });
 const consoleError = new ApiError({ status: 0, code: 'CONSOLE_ERROR', message: 'x is undefined' });
 
-describe('passes', () => {
+describe('isTransient', () => {
   const cases: [what: string, error: unknown, expected: boolean][] = [
     ['no answer', errorOf(0), true],
     ['429', errorOf(429), true],
@@ -30,12 +30,12 @@ describe('passes', () => {
     ['another error', new Error('no JSON'), false],
     ['none', null, false],
   ];
-  for (const [what, error, expected] of cases) it(what, () => assert.equal(passes(error), expected));
+  for (const [what, error, expected] of cases) it(what, () => assert.equal(isTransient(error), expected));
 });
 
-it('isAway: no answer, or one that says so; not the rate limit', () => {
+it('isUnavailable: no answer, or one that says so; not the rate limit', () => {
   assert.deepEqual(
-    [0, 502, 503, 504, 429, 500].map((status) => isAway(errorOf(status))),
+    [0, 502, 503, 504, 429, 500].map((status) => isUnavailable(errorOf(status))),
     [true, true, true, true, false, false],
   );
 });

@@ -20,6 +20,12 @@ browserTest('keys, versions, signatures of the log and settings, without secrets
   await page.waitForURL(/q=metrics/);
   await page.getByRole('row').filter({ hasText: 'METRICS_TOKEN' }).getByText('set, hidden').waitFor();
   assert.ok(!(await page.content()).includes('secret-of-metrics'));
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  await section(page, 'Versions').waitFor();
+  assert.equal(await search.inputValue(), '', 'the words of the address');
+  await page.goBack();
+  await page.getByRole('row').filter({ hasText: 'METRICS_TOKEN' }).waitFor();
+  assert.equal(await search.inputValue(), 'metrics token');
   await search.fill('no such words');
   await page.getByText('No setting has these words').waitFor();
   await search.fill('');

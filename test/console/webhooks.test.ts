@@ -357,7 +357,10 @@ browserTest('keyboard only: open a subscription and a delivery, close it again',
   await tabTo(page, link);
   await page.keyboard.press('Enter');
   await heading(page, 'Inventory').waitFor();
-  const delivery = page.getByRole('row', { name: /token.revoked/ });
+  const delivery = page
+    .getByRole('row', { name: /token.revoked/ })
+    .getByRole('link')
+    .first();
   await delivery.waitFor();
   await tabTo(page, delivery);
   await page.keyboard.press('Enter');

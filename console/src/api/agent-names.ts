@@ -3,6 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { Agent, AgentPage } from './generated.ts';
 import { sendJson } from './request.ts';
 
+/** The title of an agent, where its e-mail address stands beside it: the address alone identifies the agent. */
+export const titleOf = ({ displayName, email }: Pick<Agent, 'displayName' | 'email'>): string =>
+  displayName ?? email;
+
 const batchMilliseconds = 20;
 const maxBatch = 100;
 const staleTime = 300_000;

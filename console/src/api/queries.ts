@@ -11,8 +11,8 @@ import {
 import { ApiError } from './api-error.ts';
 import { type OperationId, operations } from './generated.ts';
 import { call, type Input, type Output, reportRequestEvent } from './request.ts';
-import { isAway, passes, retryDelay } from './retry.ts';
-import { goOnAfterOutages, isWaiting } from './waiting-queries.ts';
+import { isTransient, isUnavailable, retryDelay } from './retry.ts';
+import { isWaiting, resumeAfterOutage } from './waiting-queries.ts';
 
 const staleTime = 30_000;
 const shortestInterval = 5_000;
@@ -26,22 +26,22 @@ export function createQueryClient(): QueryClient {
     defaultOptions: {
       queries: {
         staleTime,
-        // A refusal stays a refusal. An outage passes: pages keep their data, and the notice of the connection tells why they wait.
-        retry: (_, error) => passes(error),
+        // A refusal stays a refusal. An outage is transient: pages keep their data, and the notice of the connection tells why they wait.
+        retry: (_, error) => isTransient(error),
         retryDelay: waitFor,
         networkMode: 'always',
       },
       mutations: { networkMode: 'always' },
     },
   });
-  goOnAfterOutages(client);
+  resumeAfterOutage(client);
   return client;
 }
 
 function waitFor(failures: number, error: unknown): number {
   const milliseconds = retryDelay(failures, error, Math.random());
   reportRequestEvent(
-    isAway(error)
+    isUnavailable(error)
       ? { type: 'retrying', milliseconds }
       : { type: 'waiting', seconds: Math.ceil(milliseconds / 1_000) },
   );

@@ -6,11 +6,12 @@
 import type { Part } from '../../../sdk/typescript/src/api.ts';
 import { ConnectionError } from '../../../sdk/typescript/src/errors.ts';
 import { sleep } from '../../../sdk/typescript/src/platform.ts';
-import { createRequestLoop, isBusy, waitOf } from '../../../sdk/typescript/src/request-loop.ts';
+import { createRequestLoop, isBusy } from '../../../sdk/typescript/src/request-loop.ts';
 import { fillPath, initOf, withQuery } from '../../../sdk/typescript/src/request-rules.ts';
 import { readJson, readRefusal } from '../../../sdk/typescript/src/response.ts';
 import { ApiError } from './api-error.ts';
 import { type OperationId, type Operations, operations } from './generated.ts';
+import { retryAfterSecondsOf } from './retry.ts';
 
 type Operation<Id extends OperationId> = Operations[Id];
 
@@ -104,7 +105,7 @@ const platform = {
   sleep,
 };
 
-/** What reads is repeated by react-query after longer waits, and when the server is away (retry.ts). */
+/** Reads are repeated by react-query after longer waits, and when the server is away (retry.ts). */
 const loop = createRequestLoop(platform, {
   attempts: 2,
   maxWaitSeconds: 60,
@@ -150,12 +151,11 @@ async function errorOf(response: Response): Promise<ApiError> {
   const refusal = await readRefusal(response);
   const { status, code = `HTTP_${status}`, details } = refusal;
   const { message = `The server answered with status ${status}.` } = refusal;
-  const waitMs = isBusy(status) ? waitOf(response.headers, Date.now()) : undefined;
   return new ApiError({
     ...refusal,
     code,
     message,
     details: details as Record<string, unknown>,
-    retryAfterSeconds: waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000),
+    retryAfterSeconds: isBusy(status) ? retryAfterSecondsOf(response.headers) : undefined,
   });
 }

@@ -1,4 +1,5 @@
-/** Failures that pass: the server is away or busy, or a rate window is full. What reads goes on by itself after them. */
+/** Failures of a moment: the server is away or busy, or a rate window is full. Reads continue after them. */
+import { waitOf } from '../../../sdk/typescript/src/request-loop.ts';
 import { ApiError } from './api-error.ts';
 
 /** A rate window lasts a minute. A longer wait, such as for the plan's next day, is an error that the page shows. */
@@ -10,17 +11,22 @@ const spreadMs = 500;
 
 const awayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
-const waitOf = (error: ApiError): number => error.retryAfterSeconds ?? 0;
+/** From Retry-After or X-RateLimit-Reset. */
+export function retryAfterSecondsOf(headers: Headers): number | undefined {
+  const waitMs = waitOf(headers, Date.now());
+  return waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000);
+}
 
 /** No answer, or one that says that the server cannot answer now. */
-export const isAway = (error: unknown): boolean =>
+export const isUnavailable = (error: unknown): boolean =>
   error instanceof ApiError && (error.code === 'NO_CONNECTION' || awayStatuses.has(error.status));
 
 const isLimited = (error: unknown): boolean => error instanceof ApiError && error.status === 429;
 
 /** Whether the same request may succeed after a while. */
-export const passes = (error: unknown): error is ApiError =>
-  (isAway(error) || isLimited(error)) && waitOf(error as ApiError) <= longestWaitSeconds;
+export const isTransient = (error: unknown): error is ApiError =>
+  (isUnavailable(error) || isLimited(error)) &&
+  ((error as ApiError).retryAfterSeconds ?? 0) <= longestWaitSeconds;
 
 /** Milliseconds until the next attempt, after `failures` earlier ones: what the server asks for, or a time that doubles. */
 export function retryDelay(failures: number, error: unknown, random: number): number {
@@ -29,5 +35,5 @@ export function retryDelay(failures: number, error: unknown, random: number): nu
   // A server that is away for longer than it says is not asked every second.
   return asked === undefined
     ? backoff
-    : Math.max(asked * 1_000 + random * spreadMs, isAway(error) ? backoff : 0);
+    : Math.max(asked * 1_000 + random * spreadMs, isUnavailable(error) ? backoff : 0);
 }

@@ -1,31 +1,31 @@
-/** The reads that wait for their next attempt after a failure that passes. Their pages keep what they show. */
+/** The reads that wait for their next attempt after a transient failure. Their pages keep what they show. */
 import type { Query, QueryClient } from '@tanstack/react-query';
 import type { ApiError } from './api-error.ts';
 import { onRequestEvent } from './request.ts';
-import { isAway, passes } from './retry.ts';
+import { isTransient, isUnavailable } from './retry.ts';
 
 /** The failed request that its query repeats: in the wait for the next attempt, and during it. */
 const failureOf = ({ state }: Query): ApiError | null =>
-  state.fetchStatus !== 'idle' && passes(state.fetchFailureReason) ? state.fetchFailureReason : null;
+  state.fetchStatus !== 'idle' && isTransient(state.fetchFailureReason) ? state.fetchFailureReason : null;
 
 export const isWaiting = (query: Query): boolean => failureOf(query) !== null;
 
 /** The reads on display that wait for a server that is away. */
-const findAway = (client: QueryClient): Query[] =>
+const findUnavailable = (client: QueryClient): Query[] =>
   client
     .getQueryCache()
     .findAll({ type: 'active' })
-    .filter((query) => isAway(failureOf(query)));
+    .filter((query) => isUnavailable(failureOf(query)));
 
 /** `lost`: there is no answer. `busy`: the server, or a proxy before it, says that it cannot answer. Undefined: no read waits for it. */
 export function outageOf(client: QueryClient): 'lost' | 'busy' | undefined {
-  const statuses = findAway(client).map((query) => failureOf(query)?.status);
+  const statuses = findUnavailable(client).map((query) => failureOf(query)?.status);
   return statuses.length === 0 ? undefined : statuses.includes(0) ? 'lost' : 'busy';
 }
 
 /** Repeats the reads that wait for a server that is away, now. Those that meet the rate limit keep to its time. */
 export function retryNow(client: QueryClient): void {
-  const waiting = findAway(client);
+  const waiting = findUnavailable(client);
   // Without data a query would keep its present wait.
   for (const query of waiting)
     if (query.state.data === undefined) void query.cancel({ revert: true, silent: true });
@@ -37,8 +37,8 @@ const settleMilliseconds = 250;
 /** One path may be blocked while all others work. */
 const pauseMilliseconds = 5_000;
 
-/** An answer after an outage: whatever waits goes on at once. */
-export function goOnAfterOutages(client: QueryClient): void {
+/** An answer after an outage: the reads that wait continue at once. */
+export function resumeAfterOutage(client: QueryClient): void {
   let isDue = false;
   let lastAt = 0;
   onRequestEvent(({ type }) => {

@@ -70,7 +70,7 @@ const Notice = ({ icon, title, seconds, action, children }: NoticeProps) => (
         <div className={classes.text}>
           {children} {/* A screen reader need not count. */}
           <span aria-hidden="true">
-            The console tries again {seconds === 0 ? 'now' : `in ${seconds} s`}, and goes on by itself.
+            The console tries again {seconds === 0 ? 'now' : `in ${seconds} s`}, and continues.
           </span>
         </div>
         {action}

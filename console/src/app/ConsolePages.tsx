@@ -1,7 +1,7 @@
 /** The consent page at its own address; the pages of the console, for those who have signed in, at all others. */
 import { RouterProvider } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import { loadPart } from '../api/load-part.ts';
+import { loadModule } from '../api/load-module.ts';
 import { LoadingState } from '../components/LoadingState.tsx';
 import { loadAuthorizePage } from '../pages/registry.ts';
 import { ApprovalProvider } from './approval-context.tsx';
@@ -14,7 +14,7 @@ import classes from './SessionGate.module.css';
 import { SessionGate } from './SessionGate.tsx';
 import { SessionProvider } from './session-context.tsx';
 
-const AuthorizePage = lazy(async () => ({ default: await loadPart(loadAuthorizePage) }));
+const AuthorizePage = lazy(async () => ({ default: await loadModule(loadAuthorizePage) }));
 const router = createConsoleRouter();
 const requestId = requestIdOf(location.pathname);
 

@@ -10,9 +10,12 @@ type NavigationGroup = (typeof navigationGroups)[number];
 
 type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes' | 'person'>;
 
+/** Only operators of the instance hold it. */
+export const operatorScope = 'admin:orgs' satisfies Scope;
+
 /** Whether the session may manage its organization: members, people and billing. */
 export const isAdmin = ({ role, scopes }: Permissions): boolean =>
-  role === 'admin' || scopes.includes('admin:orgs');
+  role === 'admin' || scopes.includes(operatorScope);
 
 /** An entry of the palette that goes to a page, usually with a search parameter that opens a dialog. */
 interface PageCommand {

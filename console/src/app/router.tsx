@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { createRootRoute, createRoute, createRouter, Navigate, redirect } from '@tanstack/react-router';
 import { type FunctionComponent, lazy, Suspense } from 'react';
-import { loadPart } from '../api/load-part.ts';
+import { loadModule } from '../api/load-module.ts';
 import { EmptyState } from '../components/EmptyState.tsx';
 import { LoadingState } from '../components/LoadingState.tsx';
 import { NoPermission } from '../components/NoPermission.tsx';
@@ -51,7 +51,7 @@ export const createConsoleRouter = () =>
 
 /** The component of a page with its surroundings: title of the tab, permission, loading, and failures in the page's own code. */
 function createPageComponent(page: LoadablePage): FunctionComponent {
-  const Content = lazy(async () => ({ default: await loadPart(page.load) }));
+  const Content = lazy(async () => ({ default: await loadModule(page.load) }));
   return function PageFrame() {
     const session = useSession();
     usePageTitle(page.title);

@@ -11,6 +11,7 @@ import {
   type SessionAnswer,
   signOut as sendSignOut,
 } from '../api/session.ts';
+import { isAdmin } from './page.ts';
 import { takeCode } from './sign-in-address.ts';
 import { onTabMessage, tellOtherTabs } from './tabs.ts';
 
@@ -150,11 +151,9 @@ export function useCan(): (scope: Scope) => boolean {
 
 /** Whether the session may lend the scopes of other agents: an admin that may change agents. The API checks the agent. */
 export function useMayLendForOthers(): boolean {
-  const { role, scopes } = useSession();
-  return (
-    ['agents:read', 'agents:write'].every((scope) => scopes.includes(scope)) &&
-    (role === 'admin' || scopes.includes('admin:orgs'))
-  );
+  const session = useSession();
+  const mayChange = ['agents:read', 'agents:write'].every((scope) => session.scopes.includes(scope));
+  return mayChange && isAdmin(session);
 }
 
 /** The OpenID provider of the instance; null without one, undefined while it loads. */

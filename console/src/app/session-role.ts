@@ -1,4 +1,6 @@
 import type { Session } from '../api/session.ts';
+import { roleWord } from '../components/role-words.ts';
+import { operatorScope } from './page.ts';
 
 interface SessionRole {
   readonly name: string;
@@ -13,7 +15,7 @@ export function sessionRole({
   scopes,
   person,
 }: Pick<Session, 'role' | 'scopes' | 'person'>): SessionRole {
-  if (scopes.includes('admin:orgs'))
+  if (scopes.includes(operatorScope))
     return {
       name: 'Operator',
       ofOrganization: false,
@@ -21,24 +23,24 @@ export function sessionRole({
     };
   if (role === 'admin')
     return {
-      name: 'Admin',
+      name: roleWord(role),
       ofOrganization: true,
       meaning: 'Manages its agents, people, billing and policies.',
     };
   if (role === 'viewer')
     return {
-      name: 'Viewer',
+      name: roleWord(role),
       ofOrganization: true,
       meaning: 'Sees what its agent may read, and changes nothing.',
     };
   if (person)
     return {
-      name: 'Member',
+      name: roleWord('member'),
       ofOrganization: true,
       meaning: 'Sees the agents that act for you, and decides their requests.',
     };
   return {
-    name: role === 'member' ? 'Member' : 'Agent',
+    name: role === 'member' ? roleWord(role) : 'Agent',
     ofOrganization: true,
     meaning: 'Does what its scopes allow.',
   };

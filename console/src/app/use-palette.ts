@@ -1,6 +1,7 @@
-/** What the palette finds: pages and actions at once, and agents, APIs and people by one search of the server each. */
+/** The finds of the palette: pages and actions at once, and agents, APIs and people by one search of the server each. */
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
+import { titleOf } from '../api/agent-names.ts';
 import { useApi } from '../api/queries.ts';
 import { useCommandRegistry } from './commands.tsx';
 import { useGoTo } from './navigation.tsx';
@@ -99,7 +100,7 @@ function useServerSearch(wanted: string): Palette {
       ({ agentId, email, displayName }): Entry => ({
         id: `agent:${agentId}`,
         kind: 'Agents',
-        label: displayName ?? email,
+        label: titleOf({ displayName, email }),
         detail: displayName === null ? undefined : email,
         icon: 'agents',
         run: () => goTo({ to: '/agents/$agentId', params: { agentId } }),

@@ -13,13 +13,16 @@ const idStart = 8;
 /** In events that no agent caused or that concern none. */
 const noAgent = '00000000-0000-0000-0000-000000000000';
 
-/** The name of an agent by its id. All names on display arrive with one request. */
+/**
+ * The e-mail address of an agent by its id. The display name is not unique and proves nothing: it is only where the address stands beside
+ * it. All addresses on display arrive with one request.
+ */
 export function AgentName({ agentId, link = true }: AgentNameProps) {
   const agent = useAgentById(agentId === noAgent ? undefined : (agentId ?? undefined));
   if (!agentId || agentId === noAgent) return <TenantText text="" />;
   // Of another organization, or still loading.
   const name = agent ? (
-    <TenantText text={agent.displayName ?? agent.email} />
+    <TenantText text={agent.email} />
   ) : (
     <code title={visibleText(agentId)}>{visibleText(agentId.slice(0, idStart))}</code>
   );

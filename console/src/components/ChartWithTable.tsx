@@ -1,6 +1,6 @@
 import { Group, Paper, SegmentedControl, Text, Title } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { loadPart } from '../api/load-part.ts';
+import { loadModule } from '../api/load-module.ts';
 import type { ChartProps, ChartRow } from './Chart.tsx';
 import classes from './ChartWithTable.module.css';
 import { DataTable } from './DataTable.tsx';
@@ -15,7 +15,7 @@ interface ChartWithTableProps extends ChartProps {
 }
 
 // recharts is large: it loads with the first chart.
-const Chart = lazy(async () => ({ default: (await loadPart(() => import('./Chart.tsx'))).Chart }));
+const Chart = lazy(async () => ({ default: (await loadModule(() => import('./Chart.tsx'))).Chart }));
 
 /** A chart and the same figures as a table. */
 export function ChartWithTable(props: ChartWithTableProps) {

@@ -37,7 +37,8 @@ const hasActed = (): boolean => navigator.userActivation?.hasBeenActive ?? true;
 
 /**
  * Asks once before something ends. It opens by an action of the person on this page, never by an address: another page can choose the
- * address, and knows where the button would be. It closes when the request succeeds, and shows the API's message when it fails.
+ * address, and knows where the button would be. It closes when the request succeeds, shows the API's message when it fails, and stays open
+ * until then.
  */
 export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
   const { opened, onClose, title, children, confirmLabel, action, send, aside, ready = true } = props;
@@ -50,6 +51,9 @@ export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
     action.reset();
     onClose();
   };
+  const cancel = () => {
+    if (!action.isPending) close();
+  };
   const confirm = async () => {
     try {
       await send();
@@ -61,12 +65,12 @@ export function ConfirmModal(props: ConfirmModalProps & ActionProps) {
     close();
   };
   return (
-    <Dialog opened={opened && !isRefused} onClose={close} title={title}>
+    <Dialog opened={opened && !isRefused} onClose={cancel} title={title}>
       <Text component="div" size="sm">
         {children}
       </Text>
       <DialogFooter error={action.error} aside={aside}>
-        <Button variant="default" onClick={close} data-autofocus>
+        <Button variant="default" onClick={cancel} disabled={action.isPending} data-autofocus>
           Cancel
         </Button>
         <ConfirmButton

@@ -1,11 +1,12 @@
 import { Button, Group, Pill, Select, TextInput } from '@mantine/core';
-import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from 'react';
+import { type FormEvent, useCallback, useId, useState } from 'react';
 import { AgentName } from './AgentName.tsx';
 import { AgentSelect } from './AgentSelect.tsx';
 import classes from './FilterBar.module.css';
 import { Icon } from './Icon.tsx';
 import { visibleText } from './TenantText.tsx';
 import { TimeRange } from './TimeRange.tsx';
+import { useTyped } from './use-typed.ts';
 
 /** A filter of a list. `name` is the search parameter that holds it. */
 export type Filter =
@@ -147,31 +148,13 @@ interface TextFilterProps {
   readonly onChange: (changes: FilterValues) => void;
 }
 
-const typingMilliseconds = 400;
-
 /** Applies after a pause in typing, or with Enter. */
 function TextFilter({
   filter: { name, label, placeholder, maxLength = 200 },
   value = '',
   onChange,
 }: TextFilterProps) {
-  const [typed, setTyped] = useState(value);
-  const sent = useRef(value);
-  useEffect(() => {
-    // The own value comes back through the URL. More may have been typed since.
-    if (value === sent.current) return;
-    sent.current = value;
-    setTyped(value);
-  }, [value]);
-  const send = useCallback(() => {
-    sent.current = typed;
-    onChange({ [name]: typed || undefined });
-  }, [typed, name, onChange]);
-  useEffect(() => {
-    if (typed === value) return;
-    const timer = setTimeout(send, typingMilliseconds);
-    return () => clearTimeout(timer);
-  }, [typed, value, send]);
+  const { typed, setTyped, send } = useTyped(value, (text) => onChange({ [name]: text || undefined }));
   const apply = (event: FormEvent) => {
     event.preventDefault();
     if (typed !== value) send();

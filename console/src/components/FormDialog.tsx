@@ -40,6 +40,8 @@ interface FormDialogProps<Values extends Record<string, unknown>, Id extends Ope
   readonly size?: string;
   /** It ends or publishes something although nothing has to be typed: its button waits like that of `ConfirmDialog`. */
   readonly confirms?: boolean;
+  /** False while its content loads, and after that failed. */
+  readonly ready?: boolean;
 }
 
 /**
@@ -51,7 +53,15 @@ export function FormDialog<Values extends Record<string, unknown>, Id extends Op
 ) {
   const { opened, onClose, title, submitLabel, initialValues, validate, children, operation, inputOf } =
     props;
-  const { refreshes = [], doneMessage, onDone, isUnchanged, size = 'md', confirms = false } = props;
+  const {
+    refreshes = [],
+    doneMessage,
+    onDone,
+    isUnchanged,
+    size = 'md',
+    confirms = false,
+    ready = true,
+  } = props;
   const action = useAction(operation, { refreshes });
   const requiredOf = (values: Values): RequiredFields<Values> =>
     typeof props.required === 'function'
@@ -110,7 +120,7 @@ export function FormDialog<Values extends Record<string, unknown>, Id extends Op
           <Button variant="default" onClick={onClose} {...(confirms && { 'data-autofocus': true })}>
             Cancel
           </Button>
-          <SubmitButton type="submit" loading={action.isPending}>
+          <SubmitButton type="submit" loading={action.isPending} disabled={!ready}>
             {submitLabel}
           </SubmitButton>
         </DialogFooter>

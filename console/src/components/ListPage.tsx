@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Group, Pagination, Text, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { counted } from './counted.ts';
 import { type Column, DataTable, type Sorting } from './DataTable.tsx';
 import { DetailPane } from './DetailPane.tsx';
 import { EmptyState, type EmptyStateProps } from './EmptyState.tsx';
@@ -283,9 +284,3 @@ function Footer<Row>({ query, noun, onSearch, total }: ListPageProps<Row> & { re
 }
 
 const controlNames: Readonly<Record<string, string>> = { previous: 'Previous page', next: 'Next page' };
-
-/** "1 agent", "2,500 agents". */
-function counted(count: number, noun: string): string {
-  const singular = noun === 'people' ? 'person' : noun.replace(/ies$/, 'y').replace(/s( with .+)?$/, '$1');
-  return `${count.toLocaleString('en')} ${count === 1 ? singular : noun}`;
-}

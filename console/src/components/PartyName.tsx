@@ -15,7 +15,10 @@ interface PartyNameProps {
 const idStart = 8;
 const maxPeople = 100;
 
-/** The delegator or subject of a chain: an agent, or a person, whose name only admins see. All names come with one request. */
+/**
+ * The delegator or subject of a chain: an agent, or a person, whose name only admins see. The names of 100 people come with one request;
+ * others keep their id, which leads to the person.
+ */
 export function PartyName({ type, id, link = true }: PartyNameProps) {
   const session = useSession();
   const people = useApi(

@@ -8,7 +8,7 @@ export const RequiredMark = () => (
   </span>
 );
 
-/** What the mark means, at the head of a form that has one. */
+/** The meaning of the mark, at the head of a form that has one. */
 export const RequiredHint = () => (
   <Text size="xs" c="dimmed" className={classes.hint ?? ''}>
     <span className={classes.mark}>*</span> required

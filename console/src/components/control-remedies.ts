@@ -1,4 +1,4 @@
-/** What the operator can do about a control that fails, by the id of the control. */
+/** Remedies of the operator for a control that fails, by the id of the control. */
 export const controlRemedies: Readonly<Record<string, string>> = {
   'CC6.1-KEYS': 'Replace the signing key: countersign keys makes a stronger one.',
   'CC6.6': 'Lower RATE_LIMIT_PER_MINUTE.',

@@ -32,7 +32,7 @@ const columnsFor = (mayGrant: boolean, open: (open: Open) => void): readonly Col
             <RowActions
               actions={{
                 Change: () => open({ dialog: 'change', grant }),
-                'Take back': () => open({ dialog: 'remove', grant }),
+                Remove: () => open({ dialog: 'remove', grant }),
               }}
             />
           ),
@@ -77,12 +77,12 @@ export function Holders({ resource }: { readonly resource: Resource }) {
         <ConfirmDialog
           opened
           onClose={close}
-          title="Take this grant back?"
-          confirmLabel="Take back grant"
+          title="Remove this grant?"
+          confirmLabel="Remove grant"
           operation="deleteAgentGrant"
           input={{ params: { agentId: open.grant.agentId, resourceId } }}
           refreshes={['/resources', '/agents']}
-          doneMessage="Grant taken back"
+          doneMessage="Grant removed."
         >
           For <AgentName agentId={open.grant.agentId} link={false} /> this ends:
           <List size="sm" mt="xs">

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core';
 import type { Resource } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
+import { operatorScope } from '../../app/page.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
@@ -16,7 +17,7 @@ export function HostProof({ resource }: { readonly resource: Resource }) {
     refreshes: ['/resources'],
     onSuccess: () => showDone('Host verified'),
   });
-  const isOperator = useCan()('admin:orgs');
+  const isOperator = useCan()(operatorScope);
   const { hostname, host } = new URL(identifier);
   const proof = `countersign-verification=${verification.token}`;
   const input = { params: { resourceId } };

@@ -29,7 +29,7 @@ export function Offers() {
       </Group>
       <Text size="sm" c="dimmed" maw="48rem" mb="sm">
         An offer gives nothing until an admin of your organization accepts it. Names and identifiers are the
-        owner's own words: compare the organization's slug with one that you know.
+        owner's own words: compare the organization's short name with one that you know.
       </Text>
       <Stack gap="sm">
         {offers.map((offer) => (
@@ -114,7 +114,7 @@ export function LeaveDialog({ share: { resourceId, status }, onClose, onLeft }: 
       opened
       onClose={onClose}
       title={isOffer ? 'Decline this offer?' : 'Leave this share?'}
-      confirmLabel={isOffer ? 'Decline offer' : 'Leave API'}
+      confirmLabel={isOffer ? 'Decline offer' : 'Leave share'}
       operation="declineShare"
       input={{ params: { resourceId } }}
       refreshes={['/shares']}

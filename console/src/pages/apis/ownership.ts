@@ -1,6 +1,8 @@
 /** Whether the session's organization owns an API. The operator may change those of others. */
+
 import type { Resource } from '../../api/generated.ts';
 import type { Session } from '../../api/session.ts';
+import { operatorScope } from '../../app/page.ts';
 
 export type Ownership = 'own' | 'shared' | 'other';
 
@@ -9,7 +11,7 @@ export function ownershipOf(
   session: Pick<Session, 'organizationId' | 'scopes'>,
 ): Ownership {
   if (organizationId === session.organizationId) return 'own';
-  return session.scopes.includes('admin:orgs') ? 'other' : 'shared';
+  return session.scopes.includes(operatorScope) ? 'other' : 'shared';
 }
 
 export const ownershipWords: Readonly<Record<Ownership, string>> = {

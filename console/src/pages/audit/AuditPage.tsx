@@ -1,5 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { operatorScope } from '../../app/page.ts';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { ArchiveList } from './archive/ArchiveList.tsx';
@@ -15,7 +16,7 @@ import { VerifyPanel } from './VerifyPanel.tsx';
 export function AuditPage() {
   const [search, change] = usePageSearch(auditPage);
   const session = useSession();
-  const isOperator = useCan()('admin:orgs');
+  const isOperator = useCan()(operatorScope);
   const organizationId = search.organizationId?.toLowerCase();
   const exporter = useExport(organizationId);
   return (

@@ -26,7 +26,7 @@ export const evidence: Readonly<Record<string, Evidence>> = {
   },
   'CC6.3': { check: 'Asks the policy engine about an anonymous request. It must refuse.' },
   'CC6.3-SCOPES': {
-    check: "Counts the agents that hold scopes of this server's own API that change something.",
+    check: 'Counts the agents that hold scopes of the Countersign API that change something.',
   },
   'CC6.3-APPROVALS': {
     check: 'Reads up to 10,000 approvals: each names the person who decided.',

@@ -11,6 +11,7 @@ import {
   scopeDescriptions,
 } from '../../api/generated.ts';
 import { call } from '../../api/request.ts';
+import { operatorScope } from '../../app/page.ts';
 import { useMayLendForOthers, useSession } from '../../app/session-context.tsx';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
 import { CheckList } from '../../components/CheckList.tsx';
@@ -155,6 +156,7 @@ function Fields({ form, mayLendForOthers }: FieldsProps) {
   const { resource, parentToken, delegatorId } = form.values;
   const delegator = useAgentById(delegatorId === session.agentId ? undefined : delegatorId);
   const { apis, error } = useLendableApis(delegatorId, delegator);
+  const isKnown = delegatorId === session.agentId || Boolean(delegator) || resource !== ownApi;
   const parent = contentOf(parentToken);
   const lendable = parent
     ? parent.scopes
@@ -196,7 +198,11 @@ function Fields({ form, mayLendForOthers }: FieldsProps) {
         />
       )}
       {error && <ErrorAlert error={error} title="The APIs of this agent are not known" />}
-      <ScopeChoice form={form} lendable={lendable} />
+      <ScopeChoice
+        form={form}
+        lendable={lendable}
+        missing={isKnown || parent ? undefined : missingText(delegatorId, delegator)}
+      />
       <Group align="flex-start" grow>
         <NumberInput label="Ends after" min={1} allowNegative={false} {...form.getInputProps('amount')} />
         <Select
@@ -220,14 +226,23 @@ function Fields({ form, mayLendForOthers }: FieldsProps) {
 interface ScopeChoiceProps {
   readonly form: UseFormReturnType<Values>;
   readonly lendable: readonly string[];
+  /** Why the scopes are not known. */
+  readonly missing: string | undefined;
 }
 
+const missingText = (delegatorId: string, delegator: Agent | null | undefined): string =>
+  delegatorId === ''
+    ? 'Choose the delegator first.'
+    : delegator === null
+      ? 'The scopes of this agent could not be read.'
+      : 'Loading the scopes of this agent…';
+
 /** Only the scopes that may be lent. */
-function ScopeChoice({ form, lendable }: ScopeChoiceProps) {
-  if (lendable.length === 0)
+function ScopeChoice({ form, lendable, missing }: ScopeChoiceProps) {
+  if (missing !== undefined || lendable.length === 0)
     return (
       <Alert color="yellow" role="note">
-        The agent has no scopes of this API that it can lend.
+        {missing ?? 'The agent has no scopes of this API that it can lend.'}
       </Alert>
     );
   return (
@@ -283,7 +298,7 @@ function useLendableApis(delegatorId: string, delegator: Agent | null | undefine
     {
       identifier: ownApi,
       label: 'Countersign API',
-      scopes: own.filter((scope) => scope !== 'admin:orgs'),
+      scopes: own.filter((scope) => scope !== operatorScope),
     },
     ...(grants.data ?? []).map(({ identifier, scopes }) => ({
       identifier,

@@ -2,6 +2,7 @@ import { Anchor, Group, Stack, Text, Timeline } from '@mantine/core';
 import { useState } from 'react';
 import type { DelegationWithLinks } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
+import { operatorScope } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
@@ -47,7 +48,7 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
   const isActive = data.status === 'active';
   const mayRevoke =
     session.role === 'admin' ||
-    session.scopes.includes('admin:orgs') ||
+    session.scopes.includes(operatorScope) ||
     (session.role !== 'viewer' && data.chain.some(({ delegatorId }) => delegatorId === session.agentId));
   return (
     <Stack gap="sm">
@@ -62,7 +63,7 @@ export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
             ) : (
               `Nothing can be redeemed${isActive ? ': the subject no longer holds these scopes' : ''}.`
             ),
-          API: <TenantText text={data.resource?.join(', ') ?? 'Countersign'} multiline />,
+          API: <TenantText text={data.resource?.join(', ') ?? 'Countersign API'} multiline />,
           Purpose: <TenantText text={data.purpose} multiline />,
           'Passing on': data.allowRedelegation ? 'allowed' : 'not allowed',
           Created: <time dateTime={data.createdAt}>{exactTime(data.createdAt)}</time>,

@@ -1,9 +1,10 @@
 import { Alert, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { DelegationChain } from '../../api/generated.ts';
-import { loadPart } from '../../api/load-part.ts';
+import { loadModule } from '../../api/load-module.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { operatorScope } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
@@ -14,6 +15,7 @@ import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
+import { OpenLink } from '../../components/OpenLink.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { PartyName } from '../../components/PartyName.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
@@ -25,15 +27,17 @@ import { delegationsPage } from './page.ts';
 import type { LinkFilters } from './use-graph.ts';
 
 const GraphPanel = lazy(async () => ({
-  default: (await loadPart(() => import('./GraphPanel.tsx'))).GraphPanel,
+  default: (await loadModule(() => import('./GraphPanel.tsx'))).GraphPanel,
 }));
 
 const columns: readonly Column<DelegationChain>[] = [
   {
     header: 'Delegator',
-    cell: ({ delegatorType, delegatorId }) => (
+    cell: ({ chainId, delegatorType, delegatorId }) => (
       <span className={classes.name}>
-        <PartyName type={delegatorType} id={delegatorId} />
+        <OpenLink id={chainId}>
+          <PartyName type={delegatorType} id={delegatorId} link={false} />
+        </OpenLink>
       </span>
     ),
     width: '22%',
@@ -95,9 +99,21 @@ export function DelegationsPage() {
   const session = useSession();
   const [search, setSearch] = usePageSearch(delegationsPage);
   const readsAll = session.scopes.includes('audit:read');
-  const crossesOrganizations = session.multiTenant && session.scopes.includes('admin:orgs');
-  const { agentId, role, status, subjectType, organizationId, from, to, page, selected, view, delegate } =
-    search;
+  const crossesOrganizations = session.multiTenant && session.scopes.includes(operatorScope);
+  const {
+    agentId,
+    role,
+    status,
+    subjectType,
+    organizationId,
+    from,
+    to,
+    page,
+    selected,
+    view,
+    delegate,
+    lender,
+  } = search;
   const query: LinkFilters = {
     ...(readsAll && { organizationId: organizationId ?? session.organizationId }),
     ...(readsAll && agentId !== undefined && { agentId }),
@@ -123,6 +139,14 @@ export function DelegationsPage() {
     organizationId !== undefined ||
     (from ?? to) !== undefined ||
     status !== 'active';
+  const isEmpty = list.data?.total === 0 && !isFiltered;
+  const any = useApi(
+    'listDelegations',
+    { query: { ...(readsAll && { organizationId: session.organizationId }), limit: 1 } },
+    { enabled: isEmpty },
+  );
+  // Those that have ended are found by a filter.
+  const hasNone = isEmpty && any.data?.total === 0;
   const mayDelegate = session.role !== 'viewer';
 
   return (
@@ -147,28 +171,30 @@ export function DelegationsPage() {
         </Alert>
       )}
       <div className={classes.filters}>
-        <FilterBar
-          filters={filters}
-          values={{
-            status: status === 'all' ? undefined : status,
-            agentId,
-            role,
-            subjectType,
-            organizationId,
-            from,
-            to,
-          }}
-          onChange={(changes) =>
-            setSearch({
-              ...changes,
-              ...('status' in changes && { status: changes.status ?? 'all' }),
-              // The role is that of the agent.
-              ...('agentId' in changes && changes.agentId === undefined && { role: undefined }),
-              page: 1,
-              selected: undefined,
-            } as Partial<typeof search>)
-          }
-        />
+        {!hasNone && (
+          <FilterBar
+            filters={filters}
+            values={{
+              status: status === 'all' ? undefined : status,
+              agentId,
+              role,
+              subjectType,
+              organizationId,
+              from,
+              to,
+            }}
+            onChange={(changes) =>
+              setSearch({
+                ...changes,
+                ...('status' in changes && { status: changes.status ?? 'all' }),
+                // The role is that of the agent.
+                ...('agentId' in changes && changes.agentId === undefined && { role: undefined }),
+                page: 1,
+                selected: undefined,
+              } as Partial<typeof search>)
+            }
+          />
+        )}
         <SegmentedControl
           className={classes.view ?? ''}
           size="xs"
@@ -206,7 +232,6 @@ export function DelegationsPage() {
             rowId={({ chainId }) => chainId}
             search={search}
             onSearch={setSearch}
-            onOpen={({ chainId }) => select(chainId)}
             empty={
               isFiltered
                 ? { title: 'No delegations match', text: 'Change or clear the filters.', icon: 'filter' }
@@ -226,8 +251,8 @@ export function DelegationsPage() {
       </div>
       <DelegateDialog
         opened={delegate && mayDelegate}
-        onClose={() => setSearch({ delegate: false })}
-        lender={agentId}
+        onClose={() => setSearch({ delegate: false, lender: undefined })}
+        lender={lender}
         onDone={select}
       />
     </>
@@ -235,7 +260,7 @@ export function DelegationsPage() {
 }
 
 /** The API that a delegation is for. */
-const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign';
+const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign API';
 
 function Ends({ link: { status, expiresAt, revokedAt } }: { readonly link: DelegationChain }) {
   return (

@@ -19,6 +19,8 @@ export const delegationsPage = definePage({
     selected: text(),
     view: oneOfOr(['graph', 'table'], 'graph'),
     delegate: flag(),
+    /** The agent that lends in the dialog. */
+    lender: text(),
   },
   commands: [
     {

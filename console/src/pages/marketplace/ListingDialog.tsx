@@ -102,13 +102,12 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
             {...form.getInputProps('visibility')}
           />
           {listing && opensToEveryone(listing, form.values) && (
-            <>
-              <PublicFacts listing={{ ...listing, ...changeOf(form.values) } as Listing} />
+            <PublicFacts listing={{ ...listing, ...changeOf(form.values) } as Listing}>
               <Checkbox
                 label="Everyone may see this, also without an account"
                 {...form.getInputProps('becomesPublic', { type: 'checkbox' })}
               />
-            </>
+            </PublicFacts>
           )}
         </Stack>
       )}

@@ -86,7 +86,7 @@ function ListingText({ listing }: { readonly listing: Listing }) {
   );
 }
 
-/** The organization that publishes a listing. Its name may be that of another one; its slug is unique. */
+/** The organization that publishes a listing. Its name may be that of another one; its short name is unique. */
 export const Publisher = ({ listing }: { readonly listing: Listing }) => (
   <div className={classes.publisher}>
     <Text size="sm" component="div">

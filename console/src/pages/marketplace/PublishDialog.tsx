@@ -1,11 +1,14 @@
 import { Stack, Text } from '@mantine/core';
-import { useAgentById } from '../../api/agent-names.ts';
+import type { ReactNode } from 'react';
 import type { Listing } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
 import { Facts } from '../../components/Facts.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
+import { JsonView } from '../../components/JsonView.tsx';
+import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
-import { cardFactsOf, publicFactsOf } from './listing.ts';
+import { publicFactsOf } from './listing.ts';
 
 interface PublishDialogProps extends DialogProps {
   readonly listing: Listing;
@@ -27,6 +30,7 @@ const audiences = {
 /** Asks before a listing is put on show, and shows what others then see. */
 export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) {
   const { title, submitLabel, text } = audiences[listing.visibility];
+  const documents = usePublicDocuments(listing.agentId, opened);
   return (
     <FormDialog
       opened={opened}
@@ -34,6 +38,7 @@ export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) 
       title={title}
       submitLabel={submitLabel}
       confirms
+      ready={documents.data !== undefined}
       size="lg"
       initialValues={{}}
       operation="updateListing"
@@ -54,15 +59,29 @@ export function PublishDialog({ listing, opened, onClose }: PublishDialogProps) 
   );
 }
 
+/** The documents about the agent that everyone can read, and to which a listing leads. */
+function usePublicDocuments(agentId: string, enabled = true) {
+  const params = { agentId };
+  const card = useApi('getAgentCard', { params }, { enabled });
+  const did = useApi('getDid', { params }, { enabled });
+  return {
+    data: card.data && did.data && { card: card.data, did: did.data },
+    error: card.error ?? did.error,
+    refetch: () => Promise.all([card.refetch(), did.refetch()]),
+  };
+}
+
 interface PublicFactsProps {
   readonly listing: Listing;
   readonly title?: string;
+  /** Below the facts, as soon as all of them are there. */
+  readonly children?: ReactNode;
 }
 
-/** What becomes public with a listing: its texts, and those of the agent's card, to which it leads. */
-export function PublicFacts({ listing, title = 'This becomes public' }: PublicFactsProps) {
-  const agent = useAgentById(listing.agentId);
-  const facts = [...publicFactsOf(listing), ...(agent ? cardFactsOf(agent) : [])].map(([name, text]) => [
+/** All that becomes public with a listing: its texts, the agent's card and the agent's DID document. */
+export function PublicFacts({ listing, title = 'This becomes public', children }: PublicFactsProps) {
+  const documents = usePublicDocuments(listing.agentId);
+  const facts = publicFactsOf(listing).map(([name, text]) => [
     name,
     <TenantText key={name} text={text} multiline />,
   ]);
@@ -72,6 +91,21 @@ export function PublicFacts({ listing, title = 'This becomes public' }: PublicFa
         {title}
       </Text>
       <Facts facts={Object.fromEntries(facts)} />
+      <QueryState
+        query={documents}
+        label="Loading the agent's card"
+        rows={3}
+        errorTitle="The agent's card could not be loaded"
+      >
+        {({ card, did }) => (
+          <Stack gap="xs" mt="sm">
+            <Text size="sm">The listing leads to the agent's card and DID document:</Text>
+            <JsonView value={card} label="Card" maxHeight={240} />
+            <JsonView value={did} label="DID document" maxHeight={240} />
+            {children}
+          </Stack>
+        )}
+      </QueryState>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 /** The words of a listing, and the form that creates or changes one. */
-import type { Agent, Listing, ListingChange, NewListing } from '../../api/generated.ts';
+import type { Listing, ListingChange, NewListing } from '../../api/generated.ts';
 import type { RequiredFields } from '../../components/required-fields.ts';
 
 export const listingStatuses = [
@@ -71,11 +71,6 @@ export const publicFactsOf = (listing: Listing): [name: string, text: string][] 
   ['Documentation', listing.documentationUrl ?? ''],
   ['Price', [listing.pricing.model, listing.pricing.url].filter(Boolean).join(' ')],
   ['DID and card', `${listing.did}\n${listing.cardUrl}`],
-];
-
-/** What the card and the DID document of the agent say besides, which the listing leads to. */
-export const cardFactsOf = ({ owner, deploymentEnv }: Agent): [name: string, text: string][] => [
-  ['In its card', `owner ${owner}\nenvironment ${deploymentEnv}`],
 ];
 
 const protocols: readonly string[] = ['a2a', 'mcp', 'http'];

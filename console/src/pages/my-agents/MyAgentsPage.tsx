@@ -124,7 +124,7 @@ function RevokeConsent({ consent, onClose }: RevokeConsentProps) {
         <Stack gap="xs">
           <Text size="sm" component="div">
             <TenantText text={nameOf(consent)} /> no longer acts for you at{' '}
-            <TenantText text={consent.resourceName ?? 'Countersign'} />. Its access tokens end at once for
+            <TenantText text={consent.resourceName ?? 'Countersign API'} />. Its access tokens end at once for
             introspection, it gets no new ones, and so it is for every agent to which it has passed this on.
           </Text>
           <Text size="sm">
@@ -153,7 +153,7 @@ function AgentCell({ consent }: { readonly consent: Consent }) {
 function ApiCell({ consent: { resource, resourceName } }: { readonly consent: Consent }) {
   return (
     <Stack gap={0} maw="100%">
-      <TenantText text={resourceName ?? 'Countersign'} />
+      <TenantText text={resourceName ?? 'Countersign API'} />
       {resource && (
         <Text size="xs" c="dimmed" component="div">
           <TenantText text={resource.join(', ')} />

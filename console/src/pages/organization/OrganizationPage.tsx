@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import type { Organization } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { operatorScope } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
@@ -19,7 +20,7 @@ import { ClientsTab } from './clients/ClientsTab.tsx';
 import { ConnectionsTab } from './connections/ConnectionsTab.tsx';
 import { MembersTab } from './members/MembersTab.tsx';
 import classes from './organization.module.css';
-import { operatorScope, organizationPage, organizationTabs } from './page.ts';
+import { organizationPage, organizationTabs } from './page.ts';
 import { PeopleTab } from './people/PeopleTab.tsx';
 import { RenameOrganization } from './RenameOrganization.tsx';
 

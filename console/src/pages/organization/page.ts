@@ -1,7 +1,5 @@
-import { definePage, isAdmin } from '../../app/page.ts';
+import { definePage, isAdmin, operatorScope } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
-
-export const operatorScope = 'admin:orgs';
 
 export const organizationTabs = ['members', 'people', 'connections', 'clients', 'approvals'] as const;
 

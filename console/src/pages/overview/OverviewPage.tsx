@@ -1,5 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import type { Overview } from '../../api/generated.ts';
+import { operatorScope } from '../../app/page.ts';
 import { useCan, useSession } from '../../app/session-context.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
@@ -38,7 +39,7 @@ export function OverviewPage() {
           <>
             <StartGuide steps={overview.firstSteps} />
             <Headline overview={overview} />
-            {can('admin:orgs') && <InstanceHints />}
+            {can(operatorScope) && <InstanceHints />}
             <Figures overview={overview} />
           </>
         )}

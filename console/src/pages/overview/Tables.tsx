@@ -91,7 +91,7 @@ export function WritingAgents({ agents }: { readonly agents: OverviewWritingAgen
     <OverviewTable
       title="Agents that can change things here"
       label="Agents with writing scopes"
-      description="They hold writing scopes of this server's own API. Agents that only call other APIs need none."
+      description="They hold writing scopes of the Countersign API. Agents that only call other APIs need none."
       rows={data}
       columns={agentColumns}
       rowId={({ agentId }) => agentId}

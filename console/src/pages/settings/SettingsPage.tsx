@@ -1,6 +1,4 @@
 import { Stack, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { useState } from 'react';
 import type { Instance } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { PageLink, usePageSearch } from '../../app/navigation.tsx';
@@ -9,23 +7,18 @@ import { EmptyState } from '../../components/EmptyState.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
+import { useTyped } from '../../components/use-typed.ts';
 import { findSettings, type Setting } from './find-settings.ts';
 import { InstanceState } from './InstanceState.tsx';
 import { settingsPage } from './page.ts';
 import classes from './Settings.module.css';
 import { FoundVariables, Variables } from './Variables.tsx';
 
-const typingMilliseconds = 300;
-
 /** The state of the instance, and its settings without secrets: in sections, with a search over all of them. */
 export function SettingsPage() {
   const query = useApi('getInstance', {});
   const [{ q }, change] = usePageSearch(settingsPage);
-  const [typed, setTyped] = useState(q ?? '');
-  const send = useDebouncedCallback(
-    (text: string) => change({ q: text.trim() || undefined }),
-    typingMilliseconds,
-  );
+  const { typed, setTyped } = useTyped(q ?? '', (text) => change({ q: text || undefined }));
   return (
     <>
       <PageTitle
@@ -41,10 +34,7 @@ export function SettingsPage() {
           type="search"
           maxLength={200}
           value={typed}
-          onChange={({ currentTarget: { value } }) => {
-            setTyped(value);
-            send(value);
-          }}
+          onChange={(event) => setTyped(event.currentTarget.value)}
         />
       </search>
       <QueryState query={query} label="Loading settings" rows={10}>

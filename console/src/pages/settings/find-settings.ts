@@ -12,6 +12,8 @@ export function findSettings(settings: readonly Setting[], typed: string): reado
 }
 
 function begins(text: string, word: string): boolean {
+  // A word such as "_url" begins with its own boundary.
+  if (/^[^a-z0-9]/.test(word)) return text.includes(word);
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
     if (!/[a-z0-9]/.test(text[at - 1] ?? '')) return true;
   return false;

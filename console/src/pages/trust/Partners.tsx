@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { FederationPartner } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { operatorScope } from '../../app/page.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
@@ -30,7 +31,7 @@ export function Partners() {
   const can = useCan();
   const [search, setSearch] = usePageSearch(trustPage);
   const list = useApi('listPartners', {});
-  const mayManage = can('admin:orgs');
+  const mayManage = can(operatorScope);
   return (
     <>
       <ListPage

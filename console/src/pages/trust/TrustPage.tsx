@@ -1,5 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { operatorScope } from '../../app/page.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAs } from '../../components/CopyAs.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
@@ -18,7 +19,7 @@ export function TrustPage() {
   const can = useCan();
   const [search, setSearch] = usePageSearch(trustPage);
   const { tab } = search;
-  const mayCreate = can(tab === 'policies' ? 'agents:write' : 'admin:orgs');
+  const mayCreate = can(tab === 'policies' ? 'agents:write' : operatorScope);
   return (
     <>
       <PageTitle

@@ -1,4 +1,4 @@
-import { definePage } from '../../app/page.ts';
+import { definePage, operatorScope } from '../../app/page.ts';
 import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
 import { providers } from './presets.ts';
 
@@ -29,7 +29,7 @@ export const trustPage = definePage({
     {
       label: 'Federation partners',
       keywords: 'identity provider',
-      scope: 'admin:orgs',
+      scope: operatorScope,
       search: { tab: 'partners' },
     },
   ],

@@ -21,7 +21,7 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
     <Stack gap="md">
       <Grants agent={agent} />
       <Section
-        title="Scopes of this server's API"
+        title="Scopes of the Countersign API"
         description="Change them with Edit."
         actions={<CopyAs operation="getAgentAccess" input={{ params }} />}
       >
@@ -30,7 +30,7 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
             <Stack gap="xs">
               <ScopeList
                 scopes={active ? own : agent.allowedScopes}
-                none="None. The agent cannot call this server's API for itself."
+                none="None. The agent cannot call the Countersign API for itself."
               />
               {role && (
                 <Text size="sm">

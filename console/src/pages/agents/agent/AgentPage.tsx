@@ -1,5 +1,6 @@
 import { Alert, Button, List, Tabs } from '@mantine/core';
 import type { ComponentType } from 'react';
+import { titleOf } from '../../../api/agent-names.ts';
 import { toApiError } from '../../../api/api-error.ts';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
@@ -16,7 +17,6 @@ import { ActivityTab } from '../activity/ActivityTab.tsx';
 import { CredentialsTab } from '../credentials/CredentialsTab.tsx';
 import { DelegationsTab } from '../delegations/DelegationsTab.tsx';
 import { IdentityTab } from '../identity/IdentityTab.tsx';
-import { nameOf } from '../list/agent-rows.ts';
 import { type AgentTab, agentPage, agentTabs } from '../page.ts';
 import { AgentActions } from './AgentActions.tsx';
 import { AgentSummary } from './AgentSummary.tsx';
@@ -81,13 +81,13 @@ export function AgentPage() {
 
 function LoadedAgent({ agent }: { readonly agent: Agent }) {
   const [{ tab }, setSearch] = usePageSearch(agentPage);
-  usePageTitle(visibleText(nameOf(agent)));
+  usePageTitle(visibleText(titleOf(agent)));
   useTokenRefresh(agent.agentId);
   return (
     <>
       <PageTitle
         back={back}
-        title={<TenantText text={nameOf(agent)} multiline />}
+        title={<TenantText text={titleOf(agent)} multiline />}
         description={
           <>
             {agent.displayName !== null && (

@@ -1,18 +1,19 @@
-/** What an administrator asks first: is it active, when was its last token, what can it reach, whose is it, what expires. */
+/** The facts that an administrator asks for first: status, last token, reach, owner, next expiry. */
 import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Agent, AgentAccess, ListedAgent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
-import { useCan, useSession } from '../../../app/session-context.tsx';
+import { useCan } from '../../../app/session-context.tsx';
+import { counted } from '../../../components/counted.ts';
+import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Facts } from '../../../components/Facts.tsx';
 import { RelativeTime } from '../../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { operatorScope } from '../form/agent-form.ts';
 import { OtherOrganization } from '../list/AgentCell.tsx';
 import { AgentLabels } from '../list/AgentLabels.tsx';
-import { dayText } from '../list/agent-rows.ts';
+import { dayText, ownScopes } from '../list/agent-rows.ts';
 import { Expiry } from '../list/Expiry.tsx';
 import type { AgentTab } from '../page.ts';
 import classes from './AgentSummary.module.css';
@@ -22,21 +23,38 @@ export function AgentSummary({ agent }: { readonly agent: Agent }) {
   const access = useApi('getAgentAccess', { params: { agentId } });
   const listed = useApi('listAgents', { query: { ids: agentId, include: 'activity', limit: 1 } });
   const activity = listed.data?.data[0];
+  const failed = [access, listed].filter(({ isError, data }) => isError && !data);
   return (
-    <Facts
-      className={classes.summary}
-      facts={{
-        Status: <Status agent={agent} access={access.data} />,
-        'Last token': <LastToken agentId={agentId} activity={activity} />,
-        'Can reach': <Reach access={access.data} />,
-        'Belongs to': <Owner agent={agent} />,
-        'Expires next': <NextEnd agent={agent} access={access.data} activity={activity} />,
-      }}
-    />
+    <>
+      <Facts
+        className={classes.summary}
+        facts={{
+          Status: <Status agent={agent} access={access.data} />,
+          'Last token': <LastToken agentId={agentId} activity={activity} isFailed={listed.isError} />,
+          'Can reach': access.data ? <Reach access={access.data} /> : <Missing isFailed={access.isError} />,
+          'Belongs to': <Owner agent={agent} />,
+          'Expires next':
+            access.data && activity ? (
+              <NextEnd agent={agent} access={access.data} activity={activity} />
+            ) : (
+              <Missing isFailed={failed.length > 0} />
+            ),
+        }}
+      />
+      {failed[0] && (
+        <ErrorState
+          error={failed[0].error}
+          title="A part of the summary could not be read"
+          onRetry={() => {
+            for (const query of failed) void query.refetch();
+          }}
+        />
+      )}
+    </>
   );
 }
 
-const unknown = '…';
+const Missing = ({ isFailed }: { readonly isFailed: boolean }) => (isFailed ? 'could not be read' : '…');
 
 function Status({ agent, access }: { readonly agent: Agent; readonly access: AgentAccess | undefined }) {
   const isBlocked = access?.active === false && agent.status === 'active';
@@ -52,16 +70,19 @@ function Status({ agent, access }: { readonly agent: Agent; readonly access: Age
 function LastToken({
   agentId,
   activity,
+  isFailed,
 }: {
   readonly agentId: string;
   readonly activity: ListedAgent | undefined;
+  readonly isFailed: boolean;
 }) {
   const mayReadAudit = useCan()('audit:read');
   const query = { agentId, action: 'token.issued', limit: 1 };
   const events = useApi('listAuditEvents', { query }, { enabled: mayReadAudit });
   const time = events.data?.data[0]?.timestamp;
   const date = activity?.lastTokenDate;
-  if ((mayReadAudit && events.isPending) || (!time && !activity)) return unknown;
+  if (mayReadAudit && events.isPending) return <Missing isFailed={false} />;
+  if (!time && !activity) return <Missing isFailed={isFailed} />;
   return (
     <TabLink agentId={agentId} tab="activity">
       {time ? <RelativeTime time={time} /> : date ? dayText(date, Date.now()) : 'none yet'}
@@ -71,15 +92,14 @@ function LastToken({
 
 const maxApis = 2;
 
-function Reach({ access }: { readonly access: AgentAccess | undefined }) {
-  if (!access) return unknown;
+function Reach({ access }: { readonly access: AgentAccess }) {
   const { agentId, grants, own, delegated, trustPolicies, role } = access;
   const others = grants.length - maxApis;
   const rest = [
-    others > 0 && counted(others, 'more API', 'more APIs'),
-    own.length > 0 && counted(own.length, 'scope of this server', 'scopes of this server'),
-    delegated.length > 0 && counted(delegated.length, 'delegation', 'delegations'),
-    trustPolicies.length > 0 && counted(trustPolicies.length, 'trust policy', 'trust policies'),
+    others > 0 && counted(others, 'more APIs'),
+    own.length > 0 && counted(own.length, ownScopes),
+    delegated.length > 0 && counted(delegated.length, 'delegations'),
+    trustPolicies.length > 0 && counted(trustPolicies.length, 'trust policies'),
     role === 'admin' && 'admin of its organization',
   ].filter(Boolean);
   if (grants.length + rest.length === 0)
@@ -107,40 +127,27 @@ function Reach({ access }: { readonly access: AgentAccess | undefined }) {
 }
 
 function Owner({ agent }: { readonly agent: Agent }) {
-  const { organizationId: own, scopes } = useSession();
-  const isOther = agent.organizationId !== own;
-  const organization = useApi(
-    'getOrganization',
-    { params: { orgId: agent.organizationId } },
-    { enabled: isOther && scopes.includes(operatorScope) },
-  );
   return (
     <>
       <TenantText text={agent.owner} />
       <AgentLabels labels={agent.labels} />
-      {isOther && (
-        <Small>
-          <TenantText text={organization.data?.name ?? agent.organizationId} />{' '}
-          <OtherOrganization agent={agent} />
-        </Small>
-      )}
+      <OtherOrganization agent={agent} />
     </>
   );
 }
 
 function NextEnd(props: {
   readonly agent: Agent;
-  readonly access: AgentAccess | undefined;
-  readonly activity: ListedAgent | undefined;
+  readonly access: AgentAccess;
+  readonly activity: ListedAgent;
 }) {
   const { agent, access, activity } = props;
-  if (!access || !activity) return unknown;
   const delegation = access.delegated.map(({ expiresAt }) => expiresAt).toSorted()[0];
   const secret = activity.secretExpiresAt ?? null;
   return (
     <>
       <TabLink agentId={agent.agentId} tab="credentials">
-        {secret === null ? 'no secret' : 'a secret'}
+        {secret === null ? 'no secret expires' : 'a secret'}
       </TabLink>{' '}
       {secret !== null && <Expiry time={secret} />}
       {delegation !== undefined && (
@@ -169,5 +176,3 @@ const TabLink = ({ agentId, tab, children }: TabLinkProps) => (
     {children}
   </Anchor>
 );
-
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;

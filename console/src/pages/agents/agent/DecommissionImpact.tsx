@@ -1,4 +1,4 @@
-/** What ends with an agent: counts of the present, each from one request for a total. */
+/** The effects of suspending or decommissioning an agent: counts of the present, each from one request for a total. */
 
 import { List, Skeleton } from '@mantine/core';
 import { useState } from 'react';

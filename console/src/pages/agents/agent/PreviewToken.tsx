@@ -51,8 +51,8 @@ export function PreviewToken({ agent, opened, onClose }: PreviewTokenProps) {
           </Text>
           <Autocomplete
             label="API"
-            description="The identifier of an API; leave it empty for this server's own API"
-            placeholder="This server's own API"
+            description="The identifier of an API; leave it empty for the Countersign API"
+            placeholder="Countersign API"
             data={[...new Set(granted.map(({ identifier }) => identifier))]}
             maxLength={1024}
             value={resource}

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { refreshPaths } from '../../../api/queries.ts';
+import { isWaiting } from '../../../api/waiting-queries.ts';
 import { useEvents } from '../../../app/event-context.tsx';
 
 /** The server writes the last use of a credential within two seconds. */
-const writtenMilliseconds = 2_500;
+const delayMilliseconds = 5_000;
 
-/** A token of the agent changes when it was last seen: what the page shows of it loads again, once for many tokens. */
+/** A token of the agent changes the last use of its credentials: they load again, once for many tokens. */
 export function useTokenRefresh(agentId: string): void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -14,8 +14,11 @@ export function useTokenRefresh(agentId: string): void {
     if (event.agentId !== agentId) return;
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
-      refreshPaths(client, ['/agents']);
-    }, writtenMilliseconds);
+      void client.invalidateQueries({
+        queryKey: ['listCredentials', { params: { agentId } }],
+        predicate: (query) => !isWaiting(query),
+      });
+    }, delayMilliseconds);
   });
   useEffect(() => () => clearTimeout(timer.current), []);
 }

@@ -2,7 +2,6 @@ import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Credential } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
-import { useEvents } from '../../../app/event-context.tsx';
 import { usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
@@ -74,15 +73,10 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
   const mayWrite = can('agents:write');
   const input = { params: { agentId: agent.agentId }, query: { status, page, limit } };
   const [isWaiting, setIsWaiting] = useState(false);
-  const [hasToken, setHasToken] = useState(false);
-  useEvents('token.issued', ({ agentId }) => {
-    if (agentId === agent.agentId) setHasToken(true);
-  });
   const credentials = useApi('listCredentials', input, {
     keepPrevious: true,
-    // Without events the use of a credential shows itself to those who ask. The event of a token comes before the use is written.
-    ...(isWaiting &&
-      (hasToken || !can('audit:read')) && { refetchInterval: hasToken ? 5_000 : pollMilliseconds }),
+    // Without events the use of a credential shows itself to those who ask.
+    ...(isWaiting && !can('audit:read') && { refetchInterval: pollMilliseconds }),
   });
   const close = () => setOpened(undefined);
   const isActive = agent.status === 'active';

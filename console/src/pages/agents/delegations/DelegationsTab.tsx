@@ -53,7 +53,8 @@ const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
   { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {
     header: 'API',
-    cell: ({ resource }) => (resource === null ? 'Countersign' : <TenantText text={resource.join(', ')} />),
+    cell: ({ resource }) =>
+      resource === null ? 'Countersign API' : <TenantText text={resource.join(', ')} />,
   },
   statusColumn('6.5rem'),
   timeColumn('Expires', ({ expiresAt }) => expiresAt),
@@ -88,7 +89,7 @@ function DelegationList({ agent: { agentId, status } }: { readonly agent: Agent 
           <CopyAs operation="listDelegations" input={input} />
           {linkTo('Show on the delegations page')}
           {mayLend && (
-            <Button component={PageLink} to="/delegations" search={{ agentId, delegate: '1' }}>
+            <Button component={PageLink} to="/delegations" search={{ delegate: '1', lender: agentId }}>
               Lend its scopes
             </Button>
           )}

@@ -1,9 +1,10 @@
 import { Checkbox, NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
+import { operatorScope } from '../../../app/page.ts';
 import { agentTypes } from '../../../components/agent-types.ts';
 import { FormSection } from '../../../components/FormSection.tsx';
-import { type AgentValues, deploymentEnvs, operatorScope } from './agent-form.ts';
+import { type AgentValues, deploymentEnvs } from './agent-form.ts';
 import { ScopeChecks } from './ScopeChecks.tsx';
 
 /** The fields that registering and editing share. The e-mail address cannot change later. */
@@ -21,7 +22,7 @@ export function AgentFields({
     <Stack gap="md">
       <TextInput
         label="Display name"
-        description="What people call it. The e-mail address stays the name that proves something."
+        description="A name for people. The e-mail address identifies the agent."
         placeholder="Résumé reader"
         maxLength={64}
         {...form.getInputProps('displayName')}
@@ -79,12 +80,14 @@ export function AgentFields({
       {!isDocument && (
         <FormSection
           title="Acting for people"
-          summary={form.values.redirectUris.length === 0 ? 'it acts for no people' : 'it may act for people'}
+          summary={
+            form.values.redirectUris.length === 0 ? 'it does not act for people' : 'it may act for people'
+          }
         >
           <Stack gap="sm">
             <TagsInput
               label="Redirect URIs"
-              description="Where the browser brings the answer of a person: https, or http to localhost. Press Enter after each. Empty: the agent acts for no people."
+              description="Where the browser brings the answer of a person: https, or http to localhost. Press Enter after each. Empty: the agent does not act for people."
               maxTags={20}
               splitChars={[' ']}
               acceptValueOnBlur

@@ -1,19 +1,13 @@
 import { TextInput } from '@mantine/core';
 import { useRef } from 'react';
 import { useGoTo } from '../../../app/navigation.tsx';
+import { operatorScope } from '../../../app/page.ts';
 import { useSession } from '../../../app/session-context.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { FormSection } from '../../../components/FormSection.tsx';
 import { AgentFields } from './AgentFields.tsx';
-import {
-  grantableScopes,
-  newAgentValues,
-  operatorScope,
-  problemsOf,
-  requiredOf,
-  toNewAgent,
-} from './agent-form.ts';
+import { grantableScopes, newAgentValues, problemsOf, requiredOf, toNewAgent } from './agent-form.ts';
 
 /** Registers an agent and goes to its page, where the next step is a credential. */
 export function RegisterAgent({ opened, onClose }: DialogProps) {

@@ -10,13 +10,13 @@ interface ScopeChecksProps {
   readonly error?: ReactNode;
 }
 
-/** Checkboxes for the scopes of this server's API that the session can give. Others appear only if the agent holds them. */
+/** Checkboxes for the scopes of the Countersign API that the session can give. Others appear only if the agent holds them. */
 export function ScopeChecks({ value, onChange, grantable, error }: ScopeChecksProps) {
   const shown = scopeNames.filter((scope) => grantable.includes(scope) || value.includes(scope));
   return (
     <CheckList
-      label="Scopes of this server's API"
-      description="Choose only what the agent needs here. Scopes of your own APIs are granted on its tab Access."
+      label="Scopes of the Countersign API"
+      description="Choose only what the agent needs. Scopes of your own APIs are granted on its tab Access."
       value={value}
       onChange={onChange}
       error={error}

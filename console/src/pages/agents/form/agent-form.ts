@@ -6,6 +6,7 @@ import {
   type Scope,
   scopeDescriptions,
 } from '../../../api/generated.ts';
+import { operatorScope } from '../../../app/page.ts';
 import type { RequiredFields } from '../../../components/required-fields.ts';
 import { labelProblem, labelsOf, labelTexts } from './labels.ts';
 
@@ -22,7 +23,6 @@ export const agentStatuses = [
 
 /** In the order of the API. */
 export const scopeNames = Object.keys(scopeDescriptions) as Scope[];
-export const operatorScope: Scope = 'admin:orgs';
 
 /** An operator may give any scope; others give scopes that they hold. */
 export const grantableScopes = (held: readonly string[]): readonly Scope[] =>
@@ -51,7 +51,7 @@ export interface AgentValues extends Record<string, unknown> {
   notificationUri: string;
 }
 
-/** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
+/** A new agent holds no scope of the Countersign API unless it is chosen: most agents need only scopes of other APIs. */
 export const newAgentValues = (organizationId: string): AgentValues => ({
   email: '',
   displayName: '',
@@ -145,7 +145,7 @@ export const requiredOf = (isDocument: boolean): RequiredFields<AgentValues> => 
   ...(!isDocument && { capabilities: 'Enter at least one, such as resume:read, and press Enter' }),
 });
 
-/** What can be said before the request. The API has the last word. */
+/** Problems before the request. The API checks again. */
 export function problemsOf({ labels }: AgentValues): Partial<Record<keyof AgentValues, string>> {
   const wrongLabel = labelProblem(labels);
   return wrongLabel ? { labels: wrongLabel } : {};

@@ -25,7 +25,7 @@ const keyForm = /^[a-z0-9][a-z0-9._/-]{0,62}$/;
 const maxLabels = 20;
 const maxValueLength = 63;
 
-/** What can be said before the request. */
+/** A problem before the request. */
 export function labelProblem(texts: readonly string[]): string | undefined {
   const labels = texts.map(readLabel);
   const wrong = labels.find(([key]) => !keyForm.test(key));

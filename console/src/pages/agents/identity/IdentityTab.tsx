@@ -29,7 +29,7 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
               Owner: <TenantText text={agent.owner} multiline />,
               Version: <TenantText text={agent.version} multiline />,
               Capabilities: <ScopeList scopes={agent.capabilities} />,
-              'Scopes of this server': <ScopeList scopes={agent.allowedScopes} />,
+              'Scopes of the Countersign API': <ScopeList scopes={agent.allowedScopes} />,
               'Requests per minute':
                 agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
               'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} />,

@@ -1,11 +1,11 @@
 import { Anchor, Badge, Text } from '@mantine/core';
+import { titleOf } from '../../../api/agent-names.ts';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { AgentLabels } from './AgentLabels.tsx';
-import { nameOf } from './agent-rows.ts';
 
 /** The name of an agent with its address, its labels and, for operators, the mark of another organization. */
 export function AgentCell({ agent }: { readonly agent: Agent }) {
@@ -13,7 +13,7 @@ export function AgentCell({ agent }: { readonly agent: Agent }) {
   return (
     <div>
       <Anchor component={PageLink} to="/agents/$agentId" params={{ agentId }} inherit fw={500} maw="100%">
-        <TenantText text={nameOf(agent)} />
+        <TenantText text={titleOf(agent)} />
       </Anchor>
       {displayName !== null && (
         <Text size="xs" c="dimmed" component="div">
@@ -28,7 +28,10 @@ export function AgentCell({ agent }: { readonly agent: Agent }) {
 
 const maxOrganizations = 100;
 
-/** Operators see the agents of all organizations: those of others are marked. Their names come with one request. */
+/**
+ * Operators see the agents of all organizations: those of others are marked. The names of the first organizations come with one request,
+ * any other with one of its own.
+ */
 export function OtherOrganization({ agent: { organizationId } }: { readonly agent: Agent }) {
   const isOther = organizationId !== useSession().organizationId;
   const organizations = useApi(
@@ -36,8 +39,14 @@ export function OtherOrganization({ agent: { organizationId } }: { readonly agen
     { query: { limit: maxOrganizations } },
     { enabled: isOther },
   );
+  const listed = organizations.data?.data.find((one) => one.organizationId === organizationId);
+  const single = useApi(
+    'getOrganization',
+    { params: { orgId: organizationId } },
+    { enabled: isOther && organizations.isSuccess && !listed },
+  );
   if (!isOther) return null;
-  const name = organizations.data?.data.find((one) => one.organizationId === organizationId)?.name;
+  const name = (listed ?? single.data)?.name;
   return (
     <Badge
       color="grape"

@@ -16,8 +16,7 @@ import { labelFilter } from '../form/labels.ts';
 import { RegisterAgent } from '../form/RegisterAgent.tsx';
 import { agentsPage } from '../page.ts';
 import { AgentCell } from './AgentCell.tsx';
-import classes from './AgentsPage.module.css';
-import { accessLines, dayText, nameOf } from './agent-rows.ts';
+import { accessLines, dayText } from './agent-rows.ts';
 import { Expiry } from './Expiry.tsx';
 import { SelectedAgents } from './SelectedAgents.tsx';
 
@@ -54,9 +53,7 @@ const filters: readonly Filter[] = [
 const AccessLines = ({ agent }: { readonly agent: ListedAgent }) => (
   <>
     {accessLines(agent).map((line) => (
-      <div key={line} className={classes.line}>
-        {line}
-      </div>
+      <div key={line}>{line}</div>
     ))}
   </>
 );
@@ -133,7 +130,7 @@ export function AgentsPage() {
         filters={filters}
         onOpen={({ agentId }) => goTo({ to: '/agents/$agentId', params: { agentId } })}
         selection={{
-          nameOf: (agent) => visibleText(nameOf(agent)),
+          nameOf: ({ email }) => visibleText(email),
           actions: (selected, clear) => <SelectedAgents agents={selected} onDone={clear} />,
         }}
         empty={{

@@ -5,14 +5,8 @@ import { StatusBadge } from '../../../components/StatusBadge.tsx';
 const soonMilliseconds = 14 * 86_400_000;
 
 /** When a secret expires. What has ended, or ends within 14 days, stands out. */
-export function Expiry({
-  time,
-  fallback = '–',
-}: {
-  readonly time: string | null;
-  readonly fallback?: string;
-}) {
-  if (time === null) return fallback;
+export function Expiry({ time }: { readonly time: string | null }) {
+  if (time === null) return '–';
   const left = Date.parse(time) - Date.now();
   if (left <= 0) return <StatusBadge status="expired" />;
   if (left > soonMilliseconds) return <RelativeTime time={time} />;

@@ -1,12 +1,14 @@
 import { Button, Stack, TagsInput, Text } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { call } from '../../../api/request.ts';
+import { counted } from '../../../components/counted.ts';
 import { Dialog, DialogFooter, type DialogProps } from '../../../components/Dialog.tsx';
+import { focusFirstProblem } from '../../../components/first-problem.ts';
 import { showDone } from '../../../components/notices.tsx';
 import { labelProblem, labelsOf, labelTexts, readLabel } from '../form/labels.ts';
-import { useChangeEach } from './change-each.ts';
-import { AgentNames, countedAgents } from './SuspendAgents.tsx';
+import { AgentNames } from './SuspendAgents.tsx';
+import { useChangeEach } from './use-change-each.ts';
 
 interface LabelAgentsProps extends DialogProps {
   readonly agents: readonly Agent[];
@@ -17,12 +19,19 @@ interface LabelAgentsProps extends DialogProps {
 export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProps) {
   const [added, setAdded] = useState<string[]>([]);
   const [removed, setRemoved] = useState<string[]>([]);
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useState<{ readonly text: string }>();
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (problem && form.current) focusFirstProblem(form.current);
+  }, [problem]);
   const action = useChangeEach(agents, ['/agents']);
   const present = [...new Set(agents.flatMap(({ labels }) => labelTexts(labels)))].toSorted();
   const close = () => {
     action.reset();
     onClose();
+  };
+  const cancel = () => {
+    if (!action.isPending) close();
   };
   const changeOf = async ({ agentId }: Agent) => {
     // The change replaces all labels: those of this moment, not those of the list.
@@ -35,20 +44,20 @@ export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProp
     const wrong =
       labelProblem(added) ??
       (added.length + removed.length === 0 ? 'Enter a label to add, or choose one to remove' : undefined);
-    setProblem(wrong);
+    setProblem(wrong === undefined ? undefined : { text: wrong });
     if (wrong) return;
     try {
       await action.mutateAsync(changeOf);
     } catch {
       return; // The dialog shows action.error.
     }
-    showDone(`${countedAgents(agents.length)} labelled.`);
+    showDone(`${counted(agents.length, 'agents')} labelled.`);
     close();
     onDone();
   };
   return (
-    <Dialog opened={opened} onClose={close} title={`Label ${countedAgents(agents.length)}`}>
-      <form onSubmit={(event) => void submit(event)} noValidate>
+    <Dialog opened={opened} onClose={cancel} title={`Label ${counted(agents.length, 'agents')}`}>
+      <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
         <Stack>
           <AgentNames agents={agents} />
           <TagsInput
@@ -61,7 +70,7 @@ export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProp
             data-autofocus
             value={added}
             onChange={(texts) => setAdded(texts.map((text) => readLabel(text).filter(Boolean).join(':')))}
-            error={problem}
+            error={problem?.text}
           />
           {present.length > 0 && (
             <TagsInput
@@ -77,7 +86,7 @@ export function LabelAgents({ agents, opened, onClose, onDone }: LabelAgentsProp
           </Text>
         </Stack>
         <DialogFooter error={action.error}>
-          <Button variant="default" onClick={close}>
+          <Button variant="default" onClick={cancel} disabled={action.isPending}>
             Cancel
           </Button>
           <Button type="submit" loading={action.isPending}>

@@ -2,19 +2,17 @@ import { Alert, List, Stack, Text } from '@mantine/core';
 import type { Agent } from '../../../api/generated.ts';
 import { useSession } from '../../../app/session-context.tsx';
 import { ConfirmModal } from '../../../components/ConfirmModal.tsx';
+import { counted } from '../../../components/counted.ts';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { offlineVerificationNote } from '../../../components/offline-verification.ts';
 import { TenantText } from '../../../components/TenantText.tsx';
-import { nameOf } from './agent-rows.ts';
-import { useChangeEach } from './change-each.ts';
+import { useChangeEach } from './use-change-each.ts';
 
 interface ManyAgentsProps extends DialogProps {
   readonly agents: readonly Agent[];
   readonly onDone: () => void;
 }
-
-export const countedAgents = (count: number): string => (count === 1 ? '1 agent' : `${count} agents`);
 
 const refreshes = ['/agents', '/delegations', '/audit', '/marketplace', '/overview'];
 
@@ -27,9 +25,9 @@ export function SuspendAgents({ agents, opened, onClose, onDone }: ManyAgentsPro
     <ConfirmModal
       opened={opened}
       onClose={onClose}
-      title={`Suspend ${countedAgents(agents.length)}?`}
+      title={`Suspend ${counted(agents.length, 'agents')}?`}
       confirmLabel="Suspend agents"
-      doneMessage={`${countedAgents(agents.length)} suspended.`}
+      doneMessage={`${counted(agents.length, 'agents')} suspended.`}
       onDone={onDone}
       action={action}
       send={() => action.mutateAsync(() => ({ status: 'suspended' }))}
@@ -62,7 +60,7 @@ export function AgentNames({ agents }: { readonly agents: readonly Agent[] }) {
     <List size="sm" spacing={2} aria-label="Selected agents">
       {agents.slice(0, maxNames).map((agent) => (
         <List.Item key={agent.agentId}>
-          <TenantText text={nameOf(agent)} />
+          <TenantText text={agent.email} />
         </List.Item>
       ))}
       {agents.length > maxNames && <List.Item>and {agents.length - maxNames} more</List.Item>}

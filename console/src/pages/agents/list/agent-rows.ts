@@ -1,10 +1,9 @@
 /** The words of a row of the list, and the file of the selected rows. */
 import type { ListedAgent } from '../../../api/generated.ts';
+import { counted } from '../../../components/counted.ts';
 import { labelTexts } from '../form/labels.ts';
 
-/** What people call the agent. The e-mail address identifies it. */
-export const nameOf = ({ displayName, email }: Pick<ListedAgent, 'displayName' | 'email'>): string =>
-  displayName ?? email;
+export const ownScopes = 'scopes of the Countersign API';
 
 const day = 86_400_000;
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -16,15 +15,14 @@ export function dayText(date: string, now: number): string {
   return words.format(Math.ceil(days / 30.44), 'month');
 }
 
-/** "2 APIs" and "5 scopes here": what the tokens of an agent can be for. */
+/** For the tokens of an agent: "2 APIs" and "5 scopes of the Countersign API". */
 export function accessLines({
   grantedApis = 0,
   allowedScopes,
 }: Pick<ListedAgent, 'grantedApis' | 'allowedScopes'>): string[] {
   const parts = [
-    grantedApis > 0 && `${grantedApis} ${grantedApis === 1 ? 'API' : 'APIs'}`,
-    allowedScopes.length > 0 &&
-      `${allowedScopes.length} ${allowedScopes.length === 1 ? 'scope' : 'scopes'} here`,
+    grantedApis > 0 && counted(grantedApis, 'APIs'),
+    allowedScopes.length > 0 && counted(allowedScopes.length, ownScopes),
   ].filter((part) => part !== false);
   return parts.length > 0 ? parts : ['nothing'];
 }

@@ -1,52 +1,45 @@
 /** Changes many agents, one request after the other. The API has no operation for many. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { toApiError } from '../../../api/api-error.ts';
-import type { Agent, AgentChange } from '../../../api/generated.ts';
-import { refreshPaths } from '../../../api/queries.ts';
-import { call } from '../../../api/request.ts';
-import { visibleText } from '../../../components/TenantText.tsx';
-import { nameOf } from './agent-rows.ts';
-
-/** The change of one agent; undefined when nothing is left to change. It may read the agent anew. */
-type ChangeOf = (agent: Agent) => AgentChange | undefined | Promise<AgentChange | undefined>;
+import type { Agent } from '../../../api/generated.ts';
+import { visibleText } from '../../../components/visible-text.ts';
 
 const most = 3;
 
-/** The change goes on after a refusal. Then an error names the agents that did not change, and a second try sends only those. */
-export function useChangeEach(agents: readonly Agent[], refreshes: readonly string[]) {
-  const client = useQueryClient();
-  const [done, setDone] = useState<ReadonlySet<string>>(new Set());
-  const mutation = useMutation({
-    mutationFn: async (changeOf: ChangeOf) => {
-      const refusals: string[] = [];
-      const changed = new Set(done);
-      for (const agent of agents.filter(({ agentId }) => !done.has(agentId))) {
-        try {
-          const body = await changeOf(agent);
-          if (body) await call('updateAgent', { params: { agentId: agent.agentId }, body });
-          changed.add(agent.agentId);
-        } catch (failure) {
-          refusals.push(`${visibleText(nameOf(agent))}: ${toApiError(failure).message}`);
-        }
-      }
-      setDone(changed);
-      refreshPaths(client, refreshes);
-      if (refusals.length > 0)
-        throw new Error(
-          [
-            `${changed.size} of ${agents.length} changed.`,
-            ...refusals.slice(0, most),
-            ...(refusals.length > most ? [`And ${refusals.length - most} more refusals.`] : []),
-          ].join(' '),
-        );
-    },
-  });
-  return {
-    ...mutation,
-    reset: () => {
-      setDone(new Set());
-      mutation.reset();
-    },
-  };
+interface Outcome {
+  /** The ids of all agents that have changed, with those of earlier tries. */
+  readonly changed: ReadonlySet<string>;
+  /** Names the agents that did not change. Undefined: all have. */
+  readonly problem?: string;
+}
+
+/**
+ * Continues after a refusal. Agents of `done` changed in an earlier try. The session's own agent is the last: its change may end the
+ * session.
+ */
+export async function changeEach(
+  agents: readonly Agent[],
+  done: ReadonlySet<string>,
+  ownAgentId: string | null,
+  change: (agent: Agent) => Promise<unknown>,
+): Promise<Outcome> {
+  const isOwn = ({ agentId }: Agent) => agentId === ownAgentId;
+  const left = agents.filter(({ agentId }) => !done.has(agentId));
+  const changed = new Set(done);
+  const refusals: string[] = [];
+  for (const agent of [...left.filter((one) => !isOwn(one)), ...left.filter(isOwn)]) {
+    try {
+      await change(agent);
+      changed.add(agent.agentId);
+    } catch (failure) {
+      refusals.push(`${visibleText(agent.email)}: ${toApiError(failure).message}`);
+    }
+  }
+  if (refusals.length === 0) return { changed };
+  const rest = refusals.length - most;
+  const sentences = [
+    `${changed.size} of ${agents.length} changed.`,
+    ...refusals.slice(0, most),
+    ...(rest > 0 ? [`And ${rest} more refusals.`] : []),
+  ];
+  return { changed, problem: sentences.join(' ') };
 }

@@ -4,6 +4,7 @@ import { useApi } from '../../../api/queries.ts';
 import { isAdmin } from '../../../app/page.ts';
 import { useSession } from '../../../app/session-context.tsx';
 import { CheckList } from '../../../components/CheckList.tsx';
+import { counted } from '../../../components/counted.ts';
 import { FormSection } from '../../../components/FormSection.tsx';
 import { visibleText } from '../../../components/TenantText.tsx';
 import type { ApiValues } from './api-values.ts';
@@ -16,7 +17,7 @@ interface PeopleInputProps {
   readonly organizationId: string | undefined;
 }
 
-/** What people may lend to agents that act for them. */
+/** The scopes that people may lend to agents that act for them. */
 export function PeopleInput({ form, organizationId }: PeopleInputProps) {
   const names = [...new Set(form.values.scopes.map(({ name }) => name.trim()))].filter(Boolean);
   return (
@@ -38,7 +39,7 @@ export function PeopleInput({ form, organizationId }: PeopleInputProps) {
 const lentText = ({ peopleScopes, approvers }: ApiValues): string =>
   peopleScopes.length + approvers.length === 0
     ? 'only admins may lend'
-    : `${peopleScopes.length} scopes, ${approvers.length} approvers`;
+    : `${counted(peopleScopes.length, 'scopes')}, ${counted(approvers.length, 'approvers')}`;
 
 /** By name for those who may see the people of the organization, by id for others. */
 function ApproversInput({ form, organizationId }: PeopleInputProps) {

@@ -161,7 +161,7 @@ function Chain({ chain, onEnd }: { readonly chain: DelegationChain; readonly onE
       <Facts
         facts={{
           Agent: <AgentName agentId={chain.delegateeId} />,
-          API: <TenantText text={chain.resource?.join(', ') ?? 'Countersign'} multiline />,
+          API: <TenantText text={chain.resource?.join(', ') ?? 'Countersign API'} multiline />,
           Scopes: <ScopeList scopes={chain.scopes} />,
           Since: <RelativeTime time={chain.createdAt} />,
           Until: <RelativeTime time={chain.expiresAt} />,

@@ -1,14 +1,13 @@
-/** Loads the files of a part of the console. Where they do not arrive, because the server is away or too busy, it tries again. */
+/** Loads a module of the console with its files. Where they do not arrive, because the server is away or too busy, it tries again. */
 import { sleep } from '../../../sdk/typescript/src/platform.ts';
-import { waitOf } from '../../../sdk/typescript/src/request-loop.ts';
 import { ApiError } from './api-error.ts';
 import { reportRequestEvent } from './request.ts';
-import { isAway, passes, retryDelay } from './retry.ts';
+import { isTransient, isUnavailable, retryAfterSecondsOf, retryDelay } from './retry.ts';
 
-/** A file that arrives, but not as a part of the console, is not a matter of time. */
+/** A file that arrives, but not as a module of the console, is not a matter of time. */
 const maxBroken = 2;
 
-export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
+export async function loadModule<Module>(load: () => Promise<Module>): Promise<Module> {
   let broken = 0;
   for (let failures = 0; ; failures += 1) {
     try {
@@ -16,10 +15,10 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
     } catch (error) {
       const reason = await reasonOf(error);
       if (reason === undefined) broken += 1;
-      else if (!passes(reason)) throw error;
+      else if (!isTransient(reason)) throw error;
       if (broken > maxBroken) throw error;
       const delay = retryDelay(failures, reason, Math.random());
-      if (isAway(reason)) {
+      if (isUnavailable(reason)) {
         reportRequestEvent({ type: 'offline' });
         reportRequestEvent({ type: 'retrying', milliseconds: delay });
       } else if (reason) reportRequestEvent({ type: 'waiting', seconds: Math.ceil(delay / 1_000) });
@@ -44,9 +43,12 @@ async function reasonOf(error: unknown): Promise<ApiError | undefined> {
   try {
     const { ok, status, headers } = await fetch(url, { cache: 'no-store' });
     if (ok) return undefined;
-    const waitMs = waitOf(headers, Date.now());
-    const retryAfterSeconds = waitMs === undefined ? undefined : Math.ceil(waitMs / 1_000);
-    return new ApiError({ status, code: `HTTP_${status}`, message: 'no file', retryAfterSeconds });
+    return new ApiError({
+      status,
+      code: `HTTP_${status}`,
+      message: 'no file',
+      retryAfterSeconds: retryAfterSecondsOf(headers),
+    });
   } catch {
     return noAnswer;
   }
