@@ -1,0 +1,6 @@
+/** The tools, in the order in which they are listed. */
+import type { Tool } from './tool.ts';
+import { agentAccess, expiringSecrets, findAgents } from './tools/agents.ts';
+import { actions, refusals, verifyLog } from './tools/log.ts';
+
+export const tools: readonly Tool[] = [findAgents, agentAccess, refusals, actions, expiringSecrets, verifyLog];
