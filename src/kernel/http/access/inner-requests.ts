@@ -50,13 +50,14 @@ export const createSendInner =
   (server: FastifyInstance, { identity, origin }: RequestContext): SendInner =>
   async ({ method, url, headers, body }) => {
     if (!identity) throw new Error('a request without a caller sends no requests of its own');
-    const answer = await sending.run({ identity, origin }, () =>
+    // Fastify sends when somebody waits, which must be inside.
+    const answer = await sending.run({ identity, origin }, async () =>
       server.inject({
         method: method as 'GET',
         url,
         headers: { ...headers, 'x-request-id': origin.requestId, 'user-agent': origin.userAgent },
         ...(body !== undefined && { payload: body }),
-      }),
+      }).then((answered) => answered),
     );
     return {
       status: answer.statusCode,
