@@ -48,7 +48,7 @@ function createServer(sdk: Sdk, offer: McpOffer) {
     { name, title, version },
     {
       instructions,
-      capabilities: { tools: {}, resources: {} },
+      capabilities: { tools: { listChanged: false }, resources: { listChanged: false }, prompts: { listChanged: false } },
       cacheHints: { 'tools/list': list, 'resources/list': list, 'server/discover': list },
     },
   );
