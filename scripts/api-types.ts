@@ -1,6 +1,6 @@
 /** TypeScript types from the OpenAPI document, for the typed client of the SDK, whose types the console uses, too. */
 
-interface Schema {
+export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
@@ -12,12 +12,16 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
+  readonly description?: string;
 }
 
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
 
 export interface Operation {
   readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly {
     readonly in: string;
@@ -87,14 +91,20 @@ export const answersWithStream = (operation: Operation): boolean => {
   return content !== undefined && jsonType(content) === undefined;
 };
 
-const contentOfAnswer = ({ responses }: Operation): Content | undefined =>
+export const contentOfAnswer = ({ responses }: Operation): Content | undefined =>
   Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content;
 
-/** The JSON of an answer or body. Undefined for CSV, ZIP and event streams. */
 function jsonType(content: Content): string | undefined {
-  const json = Object.entries(content).find(([type]) => /^application\/([\w.-]+\+)?json$/.test(type))?.[1];
-  return json?.schema && typeOf(json.schema);
+  const schema = jsonSchemaOf(content);
+  return schema && typeOf(schema);
 }
+
+/** The JSON of an answer or body. Undefined for CSV, ZIP and event streams. */
+export const jsonSchemaOf = (content: Content): Schema | undefined =>
+  Object.entries(content).find(([type]) => /^application\/([\w.-]+\+)?json$/.test(type))?.[1].schema;
+
+export const bodySchemaOf = ({ requestBody }: Operation): Schema | undefined =>
+  requestBody && (jsonSchemaOf(requestBody.content) ?? requestBody.content[formMediaType]?.schema ?? {});
 
 export const scopesOf = ({ security = [] }: Operation): readonly string[] =>
   security.find((way) => way.oauth2)?.oauth2 ?? [];

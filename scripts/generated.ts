@@ -23,6 +23,7 @@ import { limitsPage, metricsPage, scopesPage } from './contract-pages.ts';
 import { valuesSchema } from './helm/values-schema.ts';
 import { variablesFile } from './helm/variables-file.ts';
 import { identitySchema } from './identity-schema.ts';
+import { pythonClient } from './python-client.ts';
 import { sdkClient } from './sdk-client.ts';
 
 const notice = (source: string) => `<!-- Generated from ${source} by \`npm run openapi\`; do not edit. -->\n`;
@@ -33,6 +34,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
     'console/src/api/generated.ts': consoleClient(document),
     'sdk/typescript/src/generated.ts': sdkClient(document as OpenApi),
+    ...pythonClient(document as OpenApi),
     'deploy/helm/countersign/values.schema.json': `${JSON.stringify(valuesSchema, null, 2)}\n`,
     'deploy/helm/countersign/files/variables.yaml': variablesFile(
       '# Generated from src/kernel/config/variables.ts by `npm run openapi`; do not edit.\n',

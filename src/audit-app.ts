@@ -45,6 +45,7 @@ export async function openAudit(options: {
   // The verification of an export uses neither of them, and starts in half the time without.
   const { createPostgres } = await import('./adapters/postgres/postgres.ts');
   const { createAudit, readTreeHeads } = await import('./features/audit/feature.ts');
+  const { listOrganizationNames } = await import('./features/organizations/store.ts');
   const { checkpointPolicyOf, createLogEvidence, verifyInstanceLog } = await import(
     './features/instance-log/feature.ts'
   );
@@ -71,6 +72,7 @@ export async function openAudit(options: {
     );
   return {
     audit,
+    organizationNames: () => listOrganizationNames(db),
     verifyLog,
     /** False while the clock of this machine is ahead of the database's. */
     isClockRight: createClockSkewGuard({ db, clock, log }),

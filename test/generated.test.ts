@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generatedFiles } from '../scripts/generated.ts';
 
@@ -7,6 +7,13 @@ test('openapi.json and the generated docs match the code (npm run openapi writes
   for (const [path, text] of Object.entries(await generatedFiles())) {
     assert.equal(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'), text, `${path} is stale`);
   }
+});
+
+test('the operations of the Python SDK have no modules but those that are generated', async () => {
+  const folder = 'sdk/python/src/countersign/api/';
+  const generated = Object.keys(await generatedFiles()).filter((path) => path.startsWith(folder));
+  const files = globSync('*.py', { cwd: new URL(`../${folder}`, import.meta.url) });
+  assert.deepEqual(files.map((file) => folder + file).sort(), generated.sort());
 });
 
 test('openapi.json does not require a field that has a default', async () => {

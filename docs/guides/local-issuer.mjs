@@ -21,7 +21,7 @@ const tokenWith = (claims) => {
 };
 
 createServer((request, response) => {
-  const url = new URL(request.url, issuer);
+  const url = new URL(request.url ?? '/', issuer);
   const answer = (body) => response.end(typeof body === 'string' ? body : JSON.stringify(body));
   response.setHeader('content-type', url.pathname === '/token' ? 'text/plain' : 'application/json');
   if (url.pathname === '/token') return answer(tokenWith(Object.fromEntries(url.searchParams)));

@@ -16,9 +16,10 @@ import {
   verifyExport,
 } from '../audit-app.ts';
 import { compareLog, readKept } from './audit/compare-log.ts';
-import { count, describe, organizationIn, readRoots } from './audit/describe.ts';
+import { count, describe, readRoots } from './audit/describe.ts';
 import { openExport } from './audit/export-text.ts';
 import { openDatabaseLog } from './audit/open.ts';
+import { organizationInDatabase } from './audit/organization.ts';
 import { readTrust, type TrustOptions } from './audit/trust.ts';
 import { CommandError } from './command-error.ts';
 import type { Io } from './io.ts';
@@ -52,12 +53,13 @@ export async function exportAudit(
   io: Io,
   options: { organization?: string; output?: string; data: string },
 ): Promise<void> {
-  const organizationId = organizationIn(options);
-  const { audit, close } = await openDatabaseLog(io, options);
+  const log = await openDatabaseLog(io, options);
+  const { audit, close } = log;
   const sink = createSink(io, options.output);
   // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
   const waiting: string[] = [];
-  let hasEvents = organizationId === undefined;
+  let hasEvents = options.organization === undefined;
+  let organizationId: string | undefined;
   const write = async ({ texts, place }: ExportPart) => {
     if (!hasEvents && organizationId !== undefined && place === 'end')
       throw unknownOrganization(organizationId);
@@ -66,6 +68,7 @@ export async function exportAudit(
     if (hasEvents) await sink.write(`${waiting.splice(0).join('\n')}\n`);
   };
   try {
+    organizationId = await organizationInDatabase(options, log);
     const events = await audit.export({ organizationId, write, onProgress: progress(io, 'exported') });
     await sink.end();
     printError(io, `${events} events exported`);
@@ -134,10 +137,11 @@ async function verifyDatabase(
   { externalCheckpoint, policy }: Against,
   options: VerifyOptions,
 ): Promise<Finding | undefined> {
-  const organizationId = organizationIn(options);
   const kept = policy && (await readKept(options, policy));
-  const { audit, verifyLog, close } = await openDatabaseLog(io, options);
+  const log = await openDatabaseLog(io, options);
+  const { audit, verifyLog, close } = log;
   try {
+    const organizationId = await organizationInDatabase(options, log);
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
       throw unknownOrganization(organizationId);

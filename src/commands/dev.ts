@@ -158,7 +158,7 @@ const banner = ({ baseUrl, clientId, clientSecret }: Admin, data: string, link: 
 Countersign is ready at ${baseUrl}
 
   Console        ${link ?? `${baseUrl}/console`}
-                 ${link ? 'The link works once, within a minute. For a new one: npx countersign console' : 'Signing in needs https, or an address of this machine.'}
+                 ${link ? 'The link works once, within a minute. For a new one: npx --no-install countersign console' : 'Signing in needs https, or an address of this machine.'}
   API reference  ${baseUrl}/docs
   client_id      ${clientId}
   client_secret  ${clientSecret}

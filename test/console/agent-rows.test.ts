@@ -8,7 +8,7 @@ import {
   labelsOf,
   labelTexts,
 } from '../../console/src/pages/agents/form/labels.ts';
-import { accessText, agentsCsv, dayText } from '../../console/src/pages/agents/list/agent-rows.ts';
+import { accessLines, agentsCsv, dayText } from '../../console/src/pages/agents/list/agent-rows.ts';
 
 describe('labels as text', () => {
   it('the first colon ends the key; a label without a value is its key', () => {
@@ -46,7 +46,7 @@ describe('dayText', () => {
   for (const [date, text] of cases) it(text, () => assert.equal(dayText(date, now), text));
 });
 
-describe('accessText', () => {
+describe('accessLines', () => {
   const cases: [apis: number, scopes: string[], text: string][] = [
     [0, [], 'nothing'],
     [1, [], '1 API'],
@@ -54,7 +54,7 @@ describe('accessText', () => {
     [0, ['audit:read', 'agents:read'], '2 scopes here'],
   ];
   for (const [grantedApis, allowedScopes, text] of cases)
-    it(text, () => assert.equal(accessText({ grantedApis, allowedScopes }), text));
+    it(text, () => assert.equal(accessLines({ grantedApis, allowedScopes }).join(', '), text));
 });
 
 it('a file of agents: quotes are doubled, and no cell is a formula', () => {

@@ -219,17 +219,17 @@ browserTest("an operator sees whose agents they are: other organizations' agents
   const tenant = await createTenant(server);
   const page = await server.open(t, '/agents');
   const { email } = await send('GET', `/agents/${tenant.agentId}`);
-  await page.getByRole('row', { name: email }).getByText('other organization').waitFor();
+  await page.getByRole('row', { name: email }).getByTitle('Other organization').waitFor();
   assert.equal(
     await page
       .getByRole('row', { name: /admin@talent/ })
-      .getByText('other organization')
+      .getByTitle('Other organization')
       .count(),
     0,
   );
   await page.getByRole('link', { name: email }).click();
   await heading(page, email);
-  await page.getByText('other organization').waitFor();
+  await page.getByTitle('Other organization').waitFor();
 });
 
 browserTest('the states of the list: loading, empty, error with a request id, no permission', async (t) => {
@@ -511,7 +511,7 @@ browserTest('"Copy as…": the request of the list as curl, command, TypeScript 
       'TypeScript',
       'client.api.listAgents({ query: { status: "active", include: "activity", page: 1, limit: 25 } })',
     ],
-    ['Python', 'client.get("/agents", status="active", include="activity", page=1, limit=25)'],
+    ['Python', 'client.api.list_agents(status="active", include="activity", page=1, limit=25)'],
   ] as const) {
     await page.getByRole('menuitem', { name: item }).click();
     await page.getByRole('menuitem', { name: 'Copied' }).waitFor();

@@ -647,7 +647,7 @@ browserTest('everything is reached with the keyboard', async (t) => {
   await tabTo(page, panel(page).getByRole('button', { name: 'Verify in this browser' }));
   await page.keyboard.press('Enter');
   await verdict(page, 'Intact').waitFor();
-  await tabTo(page, rows(page).first());
+  await tabTo(page, rows(page).first().getByRole('link').first());
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'The event as JSON' }).waitFor();
   await tabTo(page, page.getByRole('button', { name: 'Close details' }));

@@ -85,16 +85,15 @@ browserTest('a newcomer registers, grants, delegates, suspends and verifies', as
   await page.getByRole('option', { name: /Invoices/ }).click();
   await dialog(page).getByRole('checkbox', { name: 'invoices:read' }).check();
   await dialog(page).getByRole('button', { name: 'Grant scopes' }).click();
-  await page
-    .getByRole('table', { name: 'Grants' })
-    .getByRole('link', { name: 'https://api.acme.example/invoices' })
-    .waitFor();
+  const grants = page.getByRole('table', { name: 'Grants' });
+  await grants.getByRole('link', { name: 'https://api.acme.example/invoices' }).waitFor();
   await picture(page, 'access');
 
   await go(page, 'Delegations');
   await button(page, 'Delegate').first().click();
   await dialog(page).getByRole('combobox', { name: 'Delegatee' }).fill('invoice-');
   await page.getByRole('option', { name: 'invoice-reader@acme.example' }).click();
+  await openSection(dialog(page), 'Choose');
   await dialog(page).getByRole('checkbox', { name: 'audit:read' }).check();
   await dialog(page).getByRole('button', { name: 'Delegate' }).click();
   await button(page, 'I have stored it').click();

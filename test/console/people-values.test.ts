@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { requestIdOf } from '../../console/src/app/authorize-address.ts';
+import { emptyFields } from '../../console/src/components/required-fields.ts';
 import {
   isClientAddress,
   isThisComputer,
@@ -14,15 +15,18 @@ import {
   changeOf,
   newConnectionOf,
   problemsOf,
+  requiredOf as requiredOfConnection,
   signInAddress,
   valuesOf,
 } from '../../console/src/pages/organization/connections/connection-values.ts';
 import {
   invitationOf,
-  invitationProblems,
   newInvitation,
+  requiredOf as requiredOfInvitation,
 } from '../../console/src/pages/organization/people/invitation.ts';
 
+const missingIn = (values: ReturnType<typeof newInvitation>) =>
+  Object.keys(emptyFields(requiredOfInvitation(values), values)).sort();
 const id = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
 
 describe('addresses of the consent page', () => {
@@ -131,22 +135,22 @@ describe('a consent', () => {
 describe('an invitation', () => {
   it('by e-mail where there is a connection: a member without an agent, and no subject', () => {
     const values = newInvitation([{ connectionId: id }], 'https://own.example');
-    assert.deepEqual(Object.keys(invitationProblems(values)).sort(), ['email', 'name']);
+    assert.deepEqual(missingIn(values), ['email', 'name']);
     const filled = { ...values, name: 'Ada', email: ' ada@example.com ' };
-    assert.deepEqual(invitationProblems(filled), {});
+    assert.deepEqual(missingIn(filled), []);
     assert.deepEqual(invitationOf(filled), {
       email: 'ada@example.com',
       connectionId: id,
       name: 'Ada',
       role: 'member',
     });
-    assert.deepEqual(Object.keys(invitationProblems({ ...filled, role: 'admin' })), ['agentId']);
+    assert.deepEqual(missingIn({ ...filled, role: 'admin' }), ['agentId']);
     assert.equal(invitationOf({ ...filled, role: 'admin', agentId: 'agent' }).agentId, 'agent');
   });
 
   it("by issuer and subject of the instance's own provider otherwise", () => {
     const values = newInvitation([], 'https://own.example');
-    assert.deepEqual(Object.keys(invitationProblems(values)).sort(), ['agentId', 'name', 'subject']);
+    assert.deepEqual(missingIn(values), ['agentId', 'name', 'subject']);
     const filled = { ...values, name: 'Ada', subject: ' 1 ', agentId: 'agent' };
     assert.deepEqual(invitationOf(filled), {
       issuer: 'https://own.example',
@@ -183,12 +187,13 @@ describe('a connection', () => {
       idJag: true,
     });
     assert.equal(changeOf({ ...values, clientSecret: ' s ' }).clientSecret, ' s ');
-    assert.deepEqual(problemsOf(false)(values), {});
+    assert.deepEqual(problemsOf(values), {});
+    assert.deepEqual(emptyFields(requiredOfConnection(false), { ...values, clientSecret: '' }), {});
   });
 
   it('a new one needs everything, and asks for openid, email and profile', () => {
     const values = valuesOf(undefined);
-    assert.deepEqual(Object.keys(problemsOf(true)(values)).sort(), [
+    assert.deepEqual(Object.keys(emptyFields(requiredOfConnection(true), values)).sort(), [
       'clientId',
       'clientSecret',
       'issuer',
@@ -202,9 +207,7 @@ describe('a connection', () => {
       scopes: ['openid', 'email', 'profile'],
       conditions: [],
     });
-    assert.deepEqual(Object.keys(problemsOf(false)({ ...valuesOf(connection), scopes: ['email'] })), [
-      'scopes',
-    ]);
+    assert.deepEqual(Object.keys(problemsOf({ ...valuesOf(connection), scopes: ['email'] })), ['scopes']);
   });
 
   it('people sign in at an address of the instance', () => {

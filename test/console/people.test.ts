@@ -281,7 +281,7 @@ browserTest('an agent as a client, and what people may lend at an API', async (t
   await dialog(page).getByRole('checkbox', { name: 'orders:read' }).scrollIntoViewIfNeeded();
   await assertAccessible(page);
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('link', { name: `person ${person.personId.slice(0, 8)}` }).waitFor();
+  await page.getByRole('link', { name: person.name }).waitFor();
   const { peopleScopes, approvers, claims } = await operate('GET', `/resources/${api.resourceId}`);
   assert.deepEqual(
     [peopleScopes, approvers, claims],

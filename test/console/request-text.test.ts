@@ -1,6 +1,6 @@
 /** "Copy as…": a request of the console as curl, as a command, as TypeScript and as Python. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, test } from 'node:test';
@@ -133,7 +133,7 @@ test('secrets are placeholders in all forms, and the session is in none', () => 
     curlOf(one, origin),
     textOf(commandLineOf(one, origin)),
     typescriptOf(one, origin),
-    textOf(pythonOf(one, origin)),
+    pythonOf(one, origin),
   ]) {
     assert.doesNotMatch(text, /hunter2|cookie/i);
     assert.match(text, /<clientSecret>/);
@@ -152,11 +152,10 @@ test('an operation without a command is `countersign api`; one outside of the AP
   const outside = Object.keys(operations).find(
     (id) => !operations[id as OperationId].path.startsWith('/api/'),
   );
-  for (const form of [commandLineOf, pythonOf])
-    assert.match(
-      JSON.stringify(form(request(outside as OperationId), origin)),
-      /"reason":".* below \/api\/v1 only"/,
-    );
+  assert.match(
+    JSON.stringify(commandLineOf(request(outside as OperationId), origin)),
+    /"reason":".* below \/api\/v1 only"/,
+  );
 });
 
 test('each command has the flags of its filters, and the SDK each operation', () => {
@@ -175,6 +174,68 @@ test('each command has the flags of its filters, and the SDK each operation', ()
       assert.match(kind, /^(text|integer|boolean|list)$/, operation.id);
     }
   }
+});
+
+test('Python: a method for each operation, with the names of its filters', () => {
+  const folder = new URL('../../sdk/python/src/countersign/api/', import.meta.url);
+  const sources = readdirSync(folder)
+    .filter((name) => name.endsWith('.py'))
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('\n');
+  for (const { operation, fields } of apiCommands(loadOperations())) {
+    const query = Object.fromEntries(
+      fields.filter((field) => field.in === 'query').map(({ name }) => [name, 'x']),
+    );
+    const text = pythonOf(request(operation.id as OperationId, { query }), origin);
+    const [, method, call = ''] = /client\.api\.(\w+)\(([\s\S]*?)\)(?:\)|\.lines|\.chunks)/.exec(text) ?? [];
+    const [, parameters = ''] =
+      new RegExp(`    def ${method}\\(\\s*self,?([\\s\\S]*?)\\) ->`).exec(sources) ?? [];
+    const names = [...call.matchAll(/(\w+)="x"/g)].map(([, name]) => name);
+    assert.equal(names.length, Object.keys(query).length, text);
+    for (const name of names) assert.match(parameters, new RegExp(`\\b${name}: `), `${method} ${name}`);
+    assert.match(sources, new RegExp(`    def ${method}\\(`));
+  }
+});
+
+test('Python: lines are printed, and files are written', () => {
+  const update = request('updateAgent', {
+    params: { agentId },
+    body: { owner: 'team', displayName: null, dpopBoundAccessTokens: true },
+  });
+  const begin = [
+    'import os',
+    '',
+    'from countersign import Client',
+    '',
+    'client = Client("https://id.example.com", os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"])',
+  ];
+  const programOf = (...lines: string[]) => [...begin, ...lines, ''].join('\n');
+  assert.equal(
+    pythonOf(update, origin),
+    programOf(
+      `print(client.api.update_agent("${agentId}", {"owner": "team", "displayName": None, "dpopBoundAccessTokens": True}))`,
+    ),
+  );
+  assert.equal(
+    pythonOf(request('listAgents', { query: { status: 'active', label: ['a', 'b:c'], q: '' } }), origin),
+    programOf('print(client.api.list_agents(status="active", label=["a", "b:c"]))'),
+  );
+  assert.equal(
+    pythonOf(request('getUsage', { query: { from: '2030-01-01' } }), origin),
+    programOf('print(client.api.get_usage(from_="2030-01-01"))'),
+  );
+  assert.equal(
+    pythonOf(request('exportAudit'), origin),
+    programOf('for line in client.api.export_audit().lines():', '    print(line)'),
+  );
+  assert.equal(
+    pythonOf(request('scaffoldAgent', { params: { agentId }, query: { language: 'go' } }), origin),
+    programOf(
+      'with open("agent.zip", "wb") as file:',
+      `    for chunk in client.api.scaffold_agent("${agentId}", language="go").chunks():`,
+      '        file.write(chunk)',
+    ),
+  );
 });
 
 test('copied texts run against a server: curl, command line, TypeScript', async () => {

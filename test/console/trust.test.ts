@@ -279,7 +279,7 @@ browserTest('filters are in the address; hostile names are text; rows open with 
   await page.reload();
   await page.getByRole('cell', { name: '<img src=x' }).waitFor();
   assert.equal(await page.getByRole('row').count(), 2);
-  await tabTo(page, page.getByRole('row').nth(1));
+  await tabTo(page, page.getByRole('row').nth(1).getByRole('link').first());
   await page.keyboard.press('Enter');
   await details(page).getByText('is present').waitFor();
   assert.notEqual(await page.title(), 'owned');

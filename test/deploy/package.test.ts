@@ -41,7 +41,7 @@ const expected = [
   /^policies\/[\w-]+\.(cedar|cedarschema)$/,
   /^scaffolds\//,
   /^sdk\/typescript\/src\/[\w./-]+\.ts$/,
-  /^sdk\/python\/src\/countersign\/\w+\.py$/,
+  /^sdk\/python\/src\/countersign\/(api\/)?\w+\.py$/,
   /^docs\/[\w./-]+\.(md|json|sh|mjs|png|svg|ts|py|go|mod|sum|java|rs|txt|ya?ml|toml)$/,
   /^deploy\/systemd\/countersign[\w@-]*(\.service|\.timer|\.env)?$/,
   /^deploy\/proxies\/(forward-auth\/)?(Caddyfile|nginx\.conf|envoy\.yaml)$/,

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { problemsOf, versions } from '../../scripts/release-version.ts';
+import { succeedSync } from '../support/child-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const text = readFileSync(`${root}/.github/workflows/release.yml`, 'utf8');
@@ -47,6 +48,31 @@ describe('the release workflow', () => {
     assert.equal(pins.size, actions.size, 'one commit for each action');
   });
 
+  it('compares the tag with main and with every version before it runs anything else', () => {
+    const runs = jobs.build?.steps.flatMap(({ run }) => run ?? []) ?? [];
+    assert.match(runs[0] ?? '', /^git merge-base --is-ancestor "\$GITHUB_SHA" origin\/main$/m);
+    assert.match(runs[0] ?? '', /^node scripts\/release-version\.ts "\$GITHUB_REF_NAME"$/m);
+  });
+
+  it('has scripts that a shell can read, and files that the image needs', () => {
+    for (const { run } of steps) if (run) succeedSync('bash', ['-n', '-c', run]);
+    const dockerfile = readFileSync(`${root}/deploy/Dockerfile`, 'utf8');
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    assert.ok(sources.length >= 5);
+    for (const path of [...sources, 'bin/healthcheck.js', 'bin/countersign.js'])
+      assert.ok(existsSync(`${root}/${path}`), path);
+  });
+
+  it('gives each file a name of its own: they share one folder on the release page', () => {
+    assert.match(
+      text,
+      /mv "dist-release\/chart\/countersign-\$version\.tgz" "[^"]*countersign-chart-\$version\.tgz"/,
+    );
+    assert.match(text, /sha256sum npm\/\* python\/\* chart\/\* sbom\/\* \| sed/);
+  });
+
   it('gives each job only what it needs', () => {
     assert.deepEqual(permissions, {});
     const ofJobs = Object.fromEntries(Object.entries(jobs).map(([name, job]) => [name, job.permissions]));
@@ -54,7 +80,7 @@ describe('the release workflow', () => {
       build: { contents: 'read' },
       attest: { 'id-token': 'write', attestations: 'write' },
       image: { contents: 'read', packages: 'write', 'id-token': 'write', attestations: 'write' },
-      chart: { packages: 'write', 'id-token': 'write' },
+      chart: { packages: 'write', 'id-token': 'write', attestations: 'write' },
       npm: { 'id-token': 'write' },
       pypi: { 'id-token': 'write' },
       release: { contents: 'write' },
@@ -102,6 +128,11 @@ describe('the release workflow', () => {
     assert.match(runs('image'), /cosign sign --yes "\$IMAGE"/);
     assert.match(uses('image'), /attest-build-provenance@[\s\S]*attest-sbom@/);
     assert.match(runs('chart'), /cosign sign --yes .*@\$digest/);
+    assert.match(uses('chart'), /attest-build-provenance@/);
+    const pypi = jobs.pypi?.steps.find(({ uses: action }) => action?.startsWith('pypa/'))?.with;
+    assert.deepEqual(pypi, { 'packages-dir': 'release/python', attestations: true });
+    const image = jobs.image?.steps.find(({ uses: action }) => action?.startsWith('docker/build-push'))?.with;
+    assert.deepEqual([image?.provenance, image?.sbom], ['mode=max', true]);
     const attested = String(
       jobs.attest?.steps.find(({ uses: action }) => action?.startsWith('actions/attest'))?.with?.[
         'subject-path'

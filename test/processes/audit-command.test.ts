@@ -76,6 +76,45 @@ describe('audit export and verify', () => {
     );
   });
 
+  it('--organization takes a slug or a name, and lists the candidates', async () => {
+    const other = t.app.ids.uuid();
+    for (const [id, slug] of [
+      [organizationId, 'acme'],
+      [other, 'acme-two'],
+    ])
+      await t.sql(
+        `insert into organizations (organization_id, name, slug, plan_tier, status, created_at, updated_at)
+         values ('${id}', 'Acme ${slug === 'acme' ? 'One' : 'Two'}', '${slug}', 'free', 'active', now(), now())`,
+      );
+    for (const name of ['acme', 'Acme One', organizationId.toUpperCase()]) {
+      const { code, output } = await audit(online, 'verify', '--organization', name);
+      assert.equal(code, 0, output);
+      assert.match(output, /intact: 10 events in 1 chain\.$/m);
+    }
+    const { stdout } = await audit(online, 'export', '--organization', 'Acme One');
+    assert.equal(stdout.split('\n').filter((line) => line.includes('"kind":"link"')).length, 10);
+    const unknown = await audit(online, 'verify', '--organization', 'Acme Tow');
+    assert.equal(unknown.code, 5);
+    assert.match(
+      unknown.output,
+      /^countersign: there is no organization Acme Tow in the database; give its id, slug or name; did you mean Acme Two\?$/m,
+    );
+    await t.sql("update organizations set name = 'Acme' where slug like 'acme%'");
+    for (const command of ['verify', 'export']) {
+      const ambiguous = await audit(online, command, '--organization', 'Acme');
+      assert.equal(ambiguous.code, 2, ambiguous.output);
+      assert.match(
+        ambiguous.output,
+        /^countersign: 2 things are called Acme .* one organization; give the id/m,
+      );
+      for (const [id, slug] of [
+        [organizationId, 'acme'],
+        [other, 'acme-two'],
+      ])
+        assert.ok(ambiguous.output.includes(`\n  ${id}  slug=${slug}  name=Acme  status=active\n`));
+    }
+  });
+
   it('export warns when the log is signed with another key; verify needs both keys', async () => {
     const { privatePem, publicPem } = generateKeyPair();
     const other = { DATABASE_URL, JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
@@ -283,7 +322,6 @@ describe('audit export and verify', () => {
     for (const args of [
       ['verify', join(folder, 'nowhere')],
       ['verify', '--checkpoint', join(folder, 'nowhere')],
-      ['verify', '--organization', 'x'],
       ['verify', exported, '--organization', organizationId],
       ['export', '--output', join(folder, 'no', 'where')],
     ]) {

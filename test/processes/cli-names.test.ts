@@ -1,7 +1,9 @@
 /** Names where ids are: of agents, organizations, resources, people, webhooks, policies and credentials. */
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { type Run, startCommandLine } from '../support/command-line.ts';
 import { newAgent } from '../support/harness.ts';
 
@@ -91,6 +93,49 @@ describe('a name in place of an id', () => {
       `sender@talent.example,${screener}`,
     ]);
     assert.equal(ids.total, 2);
+  });
+
+  it('of an organization may be its name; a slug counts before it', async () => {
+    const create = (name: string, slug: string) =>
+      json(['organizations', 'create', '--name', name, '--slug', slug]);
+    const byName = await create(
+      'Acme Corp (the first one, with a name that no slug could have, in Europe)',
+      'acme',
+    );
+    await create('talent', 'talent-two');
+    const get = async (name: string) => (await json(['organizations', 'get', name])).organizationId;
+    assert.equal(await get(byName.name ?? ''), byName.organizationId);
+    assert.equal(await get('talent'), talent);
+    const twins = [await create('Twin', 'twin-one'), await create('Twin', 'twin-two')];
+    const ambiguous = await run(['organizations', 'get', 'Twin']);
+    for (const { organizationId, slug } of twins)
+      refused(ambiguous, 2, new RegExp(`^  ${organizationId}  slug=${slug}  name=Twin  status=active$`, 'm'));
+    refused(
+      await run(['export', '--organization', 'Twin']),
+      1,
+      /2 organizations are named Twin; give the slug of one: twin-\w+, twin-\w+$/m,
+    );
+  });
+
+  it('of an organization in the archive, which has ids alone, is looked up at the server', async () => {
+    mkdirSync(join(folder, 'archive'));
+    const AUDIT_ARCHIVE_URL = pathToFileURL(join(folder, 'archive')).href;
+    const list = (organization: string, env: Record<string, string>) =>
+      run(['audit', 'archive', 'list', '--organization', organization], { env });
+    const found = await list('Talent', { ...asOperator, AUDIT_ARCHIVE_URL });
+    assert.equal(found.code, 0, found.output);
+    assert.equal(
+      found.stderr.split('\n')[0],
+      `Talent is the organization ${talent} at ${asOperator.COUNTERSIGN_URL}.`,
+    );
+    refused(await list('talen', { ...asOperator, AUDIT_ARCHIVE_URL }), 5, 'did you mean talent?');
+    refused(
+      await list('talent', { AUDIT_ARCHIVE_URL }),
+      3,
+      'give the id instead of talent',
+      'countersign login',
+    );
+    assert.equal((await list(talent ?? '', { AUDIT_ARCHIVE_URL })).code, 0);
   });
 
   it('of a person is found in the organization of the command, or the own one', async () => {
@@ -199,7 +244,7 @@ describe('a name that is not one id', () => {
       5,
       'there is no agent screener@talent.exampl that this account can see; give its id or e-mail address; did you mean Screener@talent.example?',
     );
-    refused(await run(['organizations', 'get', 'Talent!']), 5, 'no organization Talent!', 'id or slug');
+    refused(await run(['organizations', 'get', 'Talent!']), 5, 'no organization Talent!', 'id, slug or name');
     refused(await run(['webhooks', 'get', 'Hook on']), 5, 'id, name or URL', 'did you mean Hook one?');
     refused(await run(['agents', 'get', '7c9e6679-7425-40de-944b-e07fc1f90aeX']), 5, 'no agent 7c9e6679');
   });

@@ -150,12 +150,28 @@ describe('login', () => {
     const env = { COUNTERSIGN_CONFIG: newConfig() };
     assertRefused(await run(['login'], { env }), 2, /address of the server is missing.*--url/);
     assertRefused(await run(['login', '--url', url], { env }), 2, /client id is missing.*--client-id/);
-    assertRefused(await run(['login', '--url', url, '--client-id', 'x'], { env }), 2, /--secret-stdin/);
-    const empty = await run(['login', '--url', url, '--client-id', 'x', '--secret-stdin'], {
+    assertRefused(await run(['login', '--url', url, '--client-id', clientId], { env }), 2, /--secret-stdin/);
+    const empty = await run(['login', '--url', url, '--client-id', clientId, '--secret-stdin'], {
       env,
       input: '\n',
     });
     assertRefused(empty, 2, /standard input is empty/);
+  });
+
+  it('refuses a client id of another form before anything is sent, and says where the right one is', async () => {
+    const { elsewhere, sent } = await startOther();
+    const env = { COUNTERSIGN_CONFIG: newConfig() };
+    const logInAs = (id: string) =>
+      run(['login', '--url', elsewhere, '--client-id', id, '--secret-stdin'], { env, input: clientSecret });
+    const place = /on the page of the agent under Identity, and `countersign agents list` lists it/;
+    for (const id of ['ada@acme.example', 'x', `${clientId}0`, 'http://app.example.com/client.json'])
+      for (const says of [/ is no client id; it is a UUID such as /, place])
+        assertRefused(await logInAs(id), 2, says);
+    const ofDocument = await logInAs('https://app.example.com/client.json');
+    assertRefused(ofDocument, 2, /a client with a metadata document, which has no client secret/);
+    assertRefused(ofDocument, 2, place);
+    assert.deepEqual(sent, []);
+    assert.ok(!existsSync(env.COUNTERSIGN_CONFIG));
   });
 
   it('keeps all profiles of commands that run at the same time', async () => {

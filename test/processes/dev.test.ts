@@ -115,7 +115,7 @@ async function assertSignsIn(program: Program, { baseUrl, agentId }: Admin): Pro
   const lines = program.stdout().split('\n');
   const line = lines.findIndex((text) => text.includes(`${baseUrl}/console#code=csl_`));
   assert.ok(line >= 0 && line < 10, program.output());
-  assert.match(lines[line + 1] ?? '', /npx countersign console/);
+  assert.match(lines[line + 1] ?? '', /npx --no-install countersign console/);
   const [, code] = /#code=(\S+)$/.exec(lines[line] ?? '') ?? [];
   const signIn = () =>
     fetch(`${baseUrl}${sessionUrl}`, {

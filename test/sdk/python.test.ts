@@ -20,6 +20,7 @@ import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { constants, zstdCompressSync } from 'node:zlib';
+import { pythonOf, type RequestOf } from '../../console/src/api/request-text.ts';
 import { chainSentences } from '../../sdk/typescript/src/audit/findings.ts';
 import { runSync, succeed } from '../support/child-process.ts';
 import { clientOf, listen, listenForApprovals } from '../support/clients/listening.ts';
@@ -166,12 +167,56 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     });
   });
 
+  test('refuses wrong names, wrong keys and fields that may be absent (mypy, Pyright)', async () => {
+    const programs = join(project, 'tests', 'typed_programs.py');
+    const mypy = ['-m', 'mypy', '--config-file', join(project, 'pyproject.toml')];
+    await run(python, [...mypy, '--cache-dir', join(folder, 'mypy-installed'), programs]);
+    await run(python, ['-m', 'basedpyright', '--project', project, '--pythonpath', python]);
+    const text = readFileSync(programs, 'utf8');
+    const mistakes = text.split('\n').filter((line) => /# (type|pyright): ignore/.test(line));
+    assert.ok(mistakes.length > 10);
+    writeFileSync(programs, text.replaceAll(/ *# (type|pyright): ignore.*/g, ''));
+    const options = { cwd: project, timeout };
+    const { stdout } = runSync(
+      python,
+      [...mypy, '--cache-dir', join(folder, 'mypy-installed'), programs],
+      options,
+    );
+    assert.match(stdout, /Unexpected keyword argument "state" for "list_agents"/);
+    assert.match(stdout, /TypedDict "Agent" has no key "nam"/);
+    const found = runSync(
+      python,
+      ['-m', 'basedpyright', '--project', project, '--pythonpath', python],
+      options,
+    ).stdout;
+    assert.match(found, /"lastTokenDate" is not a required key/);
+  });
+
   test('passes the vectors, refuses hostile servers, and works with a real one', async (t) => {
     assert.ok(writeSettings);
     const env = { COUNTERSIGN_TEST_SERVER: await writeSettings() };
     const output = await run(python, ['-m', 'pytest', '--quiet', '-rs'], env);
     assert.doesNotMatch(output, /skipped|SKIPPED/, output);
     t.diagnostic(output.trim().split('\n').at(-1) ?? '');
+  });
+
+  test('a request that the console copies as Python is a program, with types', async () => {
+    assert.ok(writeSettings);
+    const { issuer, clientId, clientSecret } = JSON.parse(readFileSync(await writeSettings(), 'utf8'));
+    const programs = copied.map((one, index) => {
+      const file = join(project, `copied_${index}.py`);
+      writeFileSync(file, pythonOf(one(clientId), issuer));
+      return file;
+    });
+    const mypy = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy-installed')];
+    await run(python, [...mypy, ...programs]);
+    const env = { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+    const outputs: string[] = [];
+    for (const file of programs) outputs.push(await run(python, [file], env));
+    assert.match(outputs[0] ?? '', new RegExp(clientId));
+    assert.match(outputs[1] ?? '', /'owner': 'it\\'s “new”'|"it's “new”"/);
+    assert.match(outputs[2] ?? '', /"kind":/);
+    assert.equal(readFileSync(join(project, 'agent.zip')).subarray(0, 2).toString(), 'PK');
   });
 
   test('has the sentences of the TypeScript SDK for the findings of an export', async () => {
@@ -231,6 +276,14 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     }
   });
 });
+
+const copied: readonly ((agentId: string) => RequestOf)[] = [
+  () => ({ operation: 'listAgents', input: { query: { limit: 100, order: 'asc' } } }),
+  (agentId) => ({ operation: 'updateAgent', input: { params: { agentId }, body: { owner: "it's “new”" } } }),
+  () => ({ operation: 'exportAudit', input: {} }),
+  (agentId) => ({ operation: 'scaffoldAgent', input: { params: { agentId }, query: { language: 'go' } } }),
+  () => ({ operation: 'getUsage', input: { query: { from: '2030-01-01', to: '2030-01-02' } } }),
+];
 
 /** Files of the archive, and what is found in them. */
 function brokenFiles(lines: readonly string[]): readonly (readonly [string, Uint8Array, RegExp])[] {

@@ -98,36 +98,58 @@ const snippets: Snippet[] = [
   })),
 ];
 
+/** What the commands of the guides set for their programs. */
+const environment = `
+declare namespace NodeJS {
+  interface ProcessEnv {
+    ISSUER: string; AUDIENCE: string; ORGANIZATION_ID: string; CLIENT_ID: string; CLIENT_SECRET: string;
+    PORT: string; PERSON: string; WHEN_SILENT?: 'introspect' | 'accept' | 'refuse';
+  }
+}
+`;
+
+const source = '../../../sdk/typescript/src';
+const strict = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true };
+const options = {
+  ...strict,
+  ...{
+    noEmit: true,
+    module: 'nodenext',
+    target: 'esnext',
+    types: ['node'],
+    lib: ['esnext', 'dom', 'dom.iterable'],
+  },
+  ...{ skipLibCheck: true, allowImportingTsExtensions: true, allowJs: true, checkJs: true },
+  paths: {
+    '@countersign/sdk': [`${source}/sdk.ts`],
+    '@countersign/sdk/loopback': [`${source}/loopback.ts`],
+    '@countersign/sdk/*': [`${source}/adapters/*.ts`],
+  },
+};
+// Parameters of JavaScript have no types.
+const javascript = { ...options, noImplicitAny: false };
+
+function compile(file: string, compilerOptions: object, include: readonly string[]): void {
+  writeFileSync(join(folder, file), JSON.stringify({ compilerOptions, include }));
+  const { status, stdout } = runSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(folder, file)]);
+  assert.equal(status, 0, stdout);
+}
+
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+
 it('every TypeScript snippet compiles in strict mode', { timeout: 300_000 }, () => {
   assert.ok(snippets.length >= 25, `${snippets.length} snippets`);
   for (const { name, text, isJavaScript } of snippets)
     writeFileSync(join(folder, `${name}.${isJavaScript ? 'mjs' : 'ts'}`), `${text}\nexport {};\n`);
   writeFileSync(join(folder, 'surroundings.d.ts'), surroundings);
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const source = '../../../sdk/typescript/src';
-  const strict = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true };
-  const options = {
-    ...strict,
-    ...{
-      noEmit: true,
-      module: 'nodenext',
-      target: 'esnext',
-      types: ['node'],
-      lib: ['esnext', 'dom', 'dom.iterable'],
-    },
-    ...{ skipLibCheck: true, allowImportingTsExtensions: true, allowJs: true, checkJs: true },
-    paths: {
-      '@countersign/sdk': [`${source}/sdk.ts`],
-      '@countersign/sdk/loopback': [`${source}/loopback.ts`],
-      '@countersign/sdk/*': [`${source}/adapters/*.ts`],
-    },
-  };
-  const compile = (file: string, compilerOptions: object, include: string[]) => {
-    writeFileSync(join(folder, file), JSON.stringify({ compilerOptions, include }));
-    const { status, stdout } = runSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(folder, file)]);
-    assert.equal(status, 0, stdout);
-  };
   compile('tsconfig.json', options, ['*.ts']);
-  // Parameters of JavaScript have no types.
-  compile('javascript.json', { ...options, noImplicitAny: false }, ['*.mjs', '*.d.ts']);
+  compile('javascript.json', javascript, ['*.mjs', '*.d.ts']);
+});
+
+it('every program of the guides compiles in strict mode', { timeout: 300_000 }, () => {
+  const programs = globSync('docs/**/*.{mjs,js,ts}', { cwd: root });
+  assert.ok(programs.length >= 14, `${programs.length} programs`);
+  mkdirSync(join(folder, 'environment'));
+  writeFileSync(join(folder, 'environment/variables.d.ts'), environment);
+  compile('programs.json', javascript, ['environment/*.d.ts', ...programs.map((path) => join(root, path))]);
 });

@@ -86,6 +86,7 @@ const extended = new Set([
   'test/clients/transparency-dev.test.ts',
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
+  'test/deploy/release-build.test.ts',
   'test/scaffold/escapers.test.ts',
   'test/scaffold/go.test.ts',
   'test/scaffold/java.test.ts',

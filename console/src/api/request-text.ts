@@ -2,6 +2,7 @@
 import { fillPath, withQuery } from '../../../sdk/typescript/src/request-rules.ts';
 import { commandNames, type OperationId, operations } from './generated.ts';
 import { literal, python, quoted, textOf, typescript, word } from './literals.ts';
+import { pythonName } from './python-names.ts';
 import type { AnyInput } from './request.ts';
 
 /** A text, or why there is none. */
@@ -33,7 +34,7 @@ function partsOf({ operation, input }: RequestOf) {
     ),
   );
   const body = input.body === undefined ? undefined : withoutSecrets(JSON.parse(JSON.stringify(input.body)));
-  return { method, path, params, query, body, stream, file: files[operation] };
+  return { method, template, path, params, query, body, stream, file: files[operation] };
 }
 
 const secretNames = /(secret|token|password|assertion)$/i;
@@ -130,46 +131,33 @@ export function typescriptOf(request: RequestOf, origin: string): string {
 }
 
 /** A program with the SDK for Python. */
-export function pythonOf(request: RequestOf, origin: string): RequestText {
-  const { method, path, stream, file, query, body } = partsOf(request);
-  if (!path.startsWith(`${prefix}/`))
-    return { reason: `the SDK for Python calls the API below ${prefix} only` };
-  if (file !== undefined)
-    return { reason: 'the SDK for Python reads JSON and lines, and the answer is a file' };
-  const where = python.text(path.slice(prefix.length));
-  const call = pythonCall(stream ? 'lines' : method, where, query, body);
-  return {
-    text: [
-      'import os',
-      '',
-      'from countersign import Client',
-      '',
-      `client = Client(${python.text(origin)}, os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"])`,
-      ...(stream ? [`for line in ${call}:`, '    print(line)'] : [`print(${call})`]),
-      '',
-    ].join('\n'),
-  };
+export function pythonOf(request: RequestOf, origin: string): string {
+  const { stream, file } = partsOf(request);
+  const call = pythonCall(request);
+  const print = stream ? [`for line in ${call}.lines():`, '    print(line)'] : [`print(${call})`];
+  const write = [
+    `with open(${python.text(file ?? '')}, "wb") as file:`,
+    `    for chunk in ${call}.chunks():`,
+    '        file.write(chunk)',
+  ];
+  return [
+    'import os',
+    '',
+    'from countersign import Client',
+    '',
+    `client = Client(${python.text(origin)}, os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"])`,
+    ...(file === undefined ? print : write),
+    '',
+  ].join('\n');
 }
 
-function pythonCall(method: string, where: string, query: Values, body: unknown): string {
-  const hasQuery = Object.keys(query).length > 0;
-  const json = body === undefined ? [] : [`json=${literal(body, python)}`];
-  const short = method.toLowerCase();
-  if (short === 'get' || short === 'lines') {
-    const named = Object.entries(query).map(([name, value]) => `${name}=${literal(value, python)}`);
-    const filters = Object.keys(query).every(isPythonName) ? named : [`**${literal(query, python)}`];
-    return `client.${short}(${[where, ...filters].join(', ')})`;
-  }
-  if (!hasQuery && (short !== 'delete' || body === undefined))
-    return `client.${short}(${[where, ...json].join(', ')})`;
-  const params = hasQuery ? [`params=${literal(query, python)}`] : [];
-  return `client.request(${[python.text(method), where, ...params, ...json].join(', ')})`;
+/** Values of the path and the body stand in their order, and filters by name. */
+function pythonCall(request: RequestOf): string {
+  const { template, params, query, body } = partsOf(request);
+  const items = [
+    ...[...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => python.text(String(params[name] ?? ''))),
+    ...(body === undefined ? [] : [literal(body, python)]),
+    ...Object.entries(query).map(([name, value]) => `${pythonName(name)}=${literal(value, python)}`),
+  ];
+  return `client.api.${pythonName(request.operation)}(${items.join(', ')})`;
 }
-
-const pythonWords = new Set(
-  (
-    'and as assert async await break class continue def del elif else except finally for from global if import in is ' +
-    'lambda nonlocal not or pass raise return try while with yield self path'
-  ).split(' '),
-);
-const isPythonName = (name: string): boolean => /^[a-z_]\w*$/i.test(name) && !pythonWords.has(name);

@@ -2,6 +2,7 @@ import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
 import { type CommandLineCode, createCommandLineCode } from '../api/session.ts';
+import { CommandLineSource } from '../components/CommandLineSource.tsx';
 import { CopyButton } from '../components/CopyButton.tsx';
 import { ErrorAlert } from '../components/ErrorAlert.tsx';
 import type { DialogProps } from '../components/FormDialog.tsx';
@@ -63,6 +64,7 @@ function Steps() {
           Run this in a terminal:
           <code className={classes.text}>{command}</code>
           <CopyButton text={command} label="Copy command" size="xs" />
+          <CommandLineSource />
         </List.Item>
         <List.Item>
           Paste a code when the command asks for it. A code works once, within two minutes.

@@ -34,44 +34,45 @@ export function ConnectionNotice() {
   if (isAway)
     return (
       <Notice
-        color="red"
         icon="warning"
         title={outage === 'busy' ? 'The server cannot answer now' : 'No connection to the server'}
+        seconds={seconds}
         action={
           <Button variant="default" onClick={() => retryNow(client)}>
             Try now
           </Button>
         }
       >
-        {/* A screen reader need not count. */}
-        <span aria-hidden="true">
-          The console tries again {seconds === 0 ? 'now' : `in ${seconds} s`}, and goes on by itself.
-        </span>{' '}
         What you see may be out of date; nothing you typed is lost.
       </Notice>
     );
   if (seconds === 0) return null;
   return (
-    <Notice color="yellow" icon="clock" title="Too many requests">
-      The rate limit is reached. <span aria-hidden="true">The console tries again in {seconds} s.</span> You
-      need not reload the page.
+    <Notice icon="clock" title="Too many requests" seconds={seconds}>
+      The rate limit is reached. You need not reload the page.
     </Notice>
   );
 }
 
 interface NoticeProps {
-  readonly color: 'red' | 'yellow';
   readonly icon: 'warning' | 'clock';
   readonly title: string;
+  /** Until the console tries again. */
+  readonly seconds: number;
   readonly action?: ReactNode;
   readonly children: ReactNode;
 }
 
-const Notice = ({ color, icon, title, action, children }: NoticeProps) => (
+const Notice = ({ icon, title, seconds, action, children }: NoticeProps) => (
   <div className={classes.notice}>
-    <Alert color={color} role="status" icon={<Icon name={icon} />} title={title}>
+    <Alert color="yellow" role="status" icon={<Icon name={icon} />} title={title}>
       <div className={classes.line}>
-        <div className={classes.text}>{children}</div>
+        <div className={classes.text}>
+          {children} {/* A screen reader need not count. */}
+          <span aria-hidden="true">
+            The console tries again {seconds === 0 ? 'now' : `in ${seconds} s`}, and goes on by itself.
+          </span>
+        </div>
         {action}
       </div>
     </Alert>

@@ -153,8 +153,10 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-accent': '#5fd0c5',
     '--mantine-color-anchor': '#5fd0c5',
     '--mantine-color-error': '#ff8a8a',
-    // Mantine's own is a bright brown.
+    // Mantine's own are a bright brown and a deep red.
     '--mantine-color-yellow-light': '#332a12',
+    '--mantine-color-red-light': '#3d1d20',
+    '--mantine-color-red-light-color': '#ffb3b3',
     '--mantine-color-yellow-light-color': '#ffd98a',
   },
 });

@@ -19,7 +19,7 @@ export function AgentName({ agentId, link = true }: AgentNameProps) {
   if (!agentId || agentId === noAgent) return <TenantText text="" />;
   // Of another organization, or still loading.
   const name = agent ? (
-    <TenantText text={agent.email} />
+    <TenantText text={agent.displayName ?? agent.email} />
   ) : (
     <code title={visibleText(agentId)}>{visibleText(agentId.slice(0, idStart))}</code>
   );

@@ -41,7 +41,7 @@ export function CopyAsMenu({
   return (
     <Menu position="bottom-end" width="15rem" withInitialFocusPlaceholder={false}>
       <Menu.Target>
-        <ActionIcon aria-label={name} title={name} size={30} {...rest}>
+        <ActionIcon className={classes.copy ?? ''} aria-label={name} title={name} size={30} {...rest}>
           <Icon name="copy" />
         </ActionIcon>
       </Menu.Target>
@@ -66,7 +66,7 @@ const forms: readonly (readonly [label: string, textOf: (request: CopyableReques
   ['curl', (request) => ({ text: curlOf(request, location.origin) })],
   ['Command line', (request) => commandLineOf(request, location.origin)],
   ['TypeScript', (request) => ({ text: typescriptOf(request, location.origin) })],
-  ['Python', (request) => pythonOf(request, location.origin)],
+  ['Python', (request) => ({ text: pythonOf(request, location.origin) })],
 ];
 
 function Entries({ request, group }: EntriesProps) {

@@ -15,6 +15,10 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** The server sorts by this column. */
   readonly sort?: SortColumn;
+  /** Left out where each row is a list of its cells: on a narrow screen. */
+  readonly isMinor?: boolean;
+  /** For a first column: the cell, or another of the row, has the link that opens the row. */
+  readonly hasLink?: boolean;
 }
 
 export interface SortColumn {
@@ -33,7 +37,7 @@ export interface Sorting {
   readonly change: (column: SortColumn) => void;
 }
 
-interface TimeColumnOptions extends Pick<Column<never>, 'width' | 'sort'> {
+interface TimeColumnOptions extends Pick<Column<never>, 'width' | 'sort' | 'isMinor'> {
   readonly fallback?: string;
 }
 
@@ -64,6 +68,8 @@ export interface DataTableProps<Row> {
   readonly rowId: (row: Row) => string;
   /** Opens a row: by a click, or Enter on the focused row. Without it a click follows the first link of the row. */
   readonly onSelect?: ((row: Row) => void) | undefined;
+  /** Makes the first cell the link that a click on the row follows. */
+  readonly linkOf?: ((row: Row, content: ReactNode) => ReactNode) | undefined;
   readonly selectedId?: string | undefined;
   /** A column with checkboxes. `nameOf` names the row for screen readers. */
   readonly selection?: (RowSelection<Row> & { readonly nameOf: (row: Row) => string }) | undefined;
@@ -103,11 +109,19 @@ export function TableOrText<Row>({ empty, ...table }: DataTableProps<Row> & { re
 
 /** A table. Below 700 px each row becomes a small list of its cells. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns, rowId, onSelect, selectedId, selection, sorting } = props;
+  const { label, rows, columns, rowId, onSelect, linkOf, selectedId, selection, sorting } = props;
   const definitions = useMemo<ColumnDef<Row>[]>(
-    () => columns.map(({ header, cell }) => ({ id: header, header, cell: ({ row }) => cell(row.original) })),
-    [columns],
+    () =>
+      columns.map(({ header, cell, hasLink }, place) => ({
+        id: header,
+        header,
+        cell: ({ row: { original } }) =>
+          linkOf && place === 0 && !hasLink ? linkOf(original, cell(original)) : cell(original),
+      })),
+    [columns, linkOf],
   );
+  // The keyboard opens the row through its link.
+  const isStop = onSelect !== undefined && linkOf === undefined;
   const table = useReactTable({
     data: rows as Row[],
     columns: definitions,
@@ -118,6 +132,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const column = columns.find(({ header }) => header === id);
     return { '--width': column?.width, '--align': column?.align } as CSSProperties;
   };
+  const minor = new Set(columns.flatMap(({ header, isMinor }) => (isMinor ? [header] : [])));
   const toggle = (row: Row) => {
     if (selection?.selectable.includes(row)) selection.toggle(row);
   };
@@ -170,11 +185,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               data-checked={selection?.has(row.original) || undefined}
               data-selectable={onSelect !== undefined || undefined}
               onClick={(event) => openRow(event, onSelect && (() => onSelect(row.original)))}
-              {...(onSelect && {
-                tabIndex: 0,
-                'aria-selected': row.id === selectedId,
-                onKeyDown: (event) => selectByKey(event, row.original),
-              })}
+              {...(onSelect && { 'aria-selected': row.id === selectedId })}
+              {...(isStop && { tabIndex: 0, onKeyDown: (event) => selectByKey(event, row.original) })}
             >
               {selection && (
                 <td className={classes.check}>
@@ -192,6 +204,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   key={cell.id}
                   style={styleOf(cell.column.id)}
                   data-label={String(cell.column.columnDef.header)}
+                  data-minor={minor.has(cell.column.id) || undefined}
                 >
                   {flexRender(cell.column.columnDef.cell, cell.getContext())}
                 </td>

@@ -8,6 +8,7 @@ import { type Filter, FilterBar, type FilterValues } from './FilterBar.tsx';
 import { Icon } from './Icon.tsx';
 import classes from './ListPage.module.css';
 import { LoadingState } from './LoadingState.tsx';
+import { OpenLink } from './OpenLink.tsx';
 import { PageTitle } from './PageTitle.tsx';
 import { type RowSelection, useRowSelection } from './row-selection.ts';
 import { SelectionBar } from './SelectionBar.tsx';
@@ -74,7 +75,7 @@ interface ListPageProps<Row> {
     | undefined;
   /** Between filters and table. */
   readonly children?: ReactNode;
-  /** False inside another page: no heading, and the actions above the filters. */
+  /** False inside another page: no heading, and the actions beside the filters. */
   readonly withTitle?: boolean;
 }
 
@@ -103,18 +104,17 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
   const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
   return (
     <>
-      {withTitle ? (
-        <PageTitle title={title} description={description} actions={actions} />
-      ) : (
-        actions && (
-          <Group justify="flex-end" gap="xs" mb="xs">
+      {withTitle && <PageTitle title={title} description={description} actions={actions} />}
+      <div className={classes.head}>
+        {filters.length > 0 && !isEmpty && (
+          <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
+        )}
+        {!withTitle && actions && (
+          <div className={classes.actions} data-actions>
             {actions}
-          </Group>
-        )
-      )}
-      {filters.length > 0 && !isEmpty && (
-        <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
-      )}
+          </div>
+        )}
+      </div>
       {children}
       <div className={classes.columns}>
         <div className={classes.list}>
@@ -201,6 +201,9 @@ function ListContent<Row>(props: ListContentProps<Row>) {
             columns={columns}
             rowId={rowId}
             onSelect={select}
+            linkOf={
+              detail && !onOpen ? (row, content) => <OpenLink id={rowId(row)}>{content}</OpenLink> : undefined
+            }
             selectedId={selected}
             sorting={sortingOf(columns, search, onSearch)}
             selection={props.selection && { ...props.checked, nameOf: props.selection.nameOf }}

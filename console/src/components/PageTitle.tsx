@@ -39,7 +39,11 @@ export function PageTitle({ title, description, back, actions }: PageTitleProps)
           </Text>
         )}
       </div>
-      {actions && <div className={classes.actions}>{actions}</div>}
+      {actions && (
+        <div className={classes.actions} data-actions>
+          {actions}
+        </div>
+      )}
     </div>
   );
 }

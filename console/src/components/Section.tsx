@@ -23,7 +23,11 @@ export function Section({ title, label = title, description, actions, children }
             </Text>
           )}
         </div>
-        {actions && <Group gap="xs">{actions}</Group>}
+        {actions && (
+          <Group gap="xs" data-actions>
+            {actions}
+          </Group>
+        )}
       </Group>
       {children}
     </Paper>

@@ -6,16 +6,18 @@ import Fastify from 'fastify';
 // AUDIENCE is the identifier of the resource. CLIENT_ID and CLIENT_SECRET are those of this API: an agent with the scope tokens:read.
 const { ISSUER, AUDIENCE, ORGANIZATION_ID, CLIENT_ID, CLIENT_SECRET, PORT } = process.env;
 const client = createClient({ issuer: ISSUER, clientId: CLIENT_ID, auth: CLIENT_SECRET });
-const trusted = {
-  issuer: ISSUER,
-  audience: AUDIENCE,
-  organizationId: ORGANIZATION_ID,
-  revocation: 'signals',
-  signals: { client, whenSilent: 'introspect' },
-};
-const readers = createVerifier({ ...trusted, subjects: 'any' });
+const verifierOf = (subjects) =>
+  createVerifier({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    organizationId: ORGANIZATION_ID,
+    subjects,
+    revocation: 'signals',
+    signals: { client, whenSilent: 'introspect' },
+  });
+const readers = verifierOf('any');
 // An agent by itself cannot refund, also if a person grants it the scope by mistake.
-const people = createVerifier({ ...trusted, subjects: 'people' });
+const people = verifierOf('people');
 
 const orders = new Map([
   ['1001', { order: '1001', total: 80, refunded: 0 }],
@@ -33,9 +35,11 @@ app.get('/orders', { preHandler: requireToken(readers, { scopes: 'orders:read' }
 const mayRefund = requireToken(people, { scopes: 'orders:refund' });
 const body = { type: 'object', required: ['amount'], properties: { amount: { type: 'number' } } };
 app.post('/orders/:order/refund', { schema: { body }, preHandler: mayRefund }, async (request, reply) => {
-  const order = orders.get(request.params.order);
+  /** @type {any} The schema has checked the body. */
+  const { params, body: refund } = request;
+  const order = orders.get(params.order);
   if (!order) return reply.code(404).send({ error: 'no_such_order' });
-  const { amount } = request.body;
+  const { amount } = refund;
   // Both values: a refund of 80 for this order is none for another, and none of 81.
   requireDetail(
     request.agent,

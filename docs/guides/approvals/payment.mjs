@@ -14,8 +14,8 @@ const approval = await client.requestApproval({
 console.log(`Decide here: ${ISSUER}/console/approvals/${approval.approvalId}`);
 try {
   await approval.wait();
-  const { scope, authorizationDetails } = await approval.session.tokens();
-  console.log(`approved: ${scope} ${JSON.stringify(authorizationDetails)}`);
+  const tokens = await approval.session.tokens();
+  console.log(`approved: ${tokens?.scope} ${JSON.stringify(tokens?.authorizationDetails)}`);
 } catch (error) {
   if (!(error instanceof ApprovalDenied)) throw error;
   console.log('denied');

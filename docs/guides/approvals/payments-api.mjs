@@ -36,6 +36,7 @@ app.post(
   '/payments',
   { schema: { body }, preHandler: requireToken(verifier, { scopes: 'payments:create' }) },
   async (request, reply) => {
+    /** @type {any} The schema has checked it. */
     const { amount, currency, creditor } = request.body;
     // Each value that counts: what is not compared is not approved.
     requireDetail(

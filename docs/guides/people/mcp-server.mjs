@@ -29,15 +29,16 @@ const verifier = createVerifier({
 const requires = (...requiredScopes) =>
   requireBearerAuth({ verifier: createTokenVerifier(verifier), requiredScopes, resourceMetadataUrl });
 
+/** The person that the token is for. */
+const personOf = (authInfo) => authInfo.extra.subject.id;
+
 function createTools() {
   const server = new McpServer({ name: 'orders', version: '1.0.0' });
   server.registerTool('list_orders', { description: 'Lists my orders' }, ({ authInfo }) => ({
-    content: [
-      { type: 'text', text: `orders of ${authInfo.extra.subject.id}, asked by ${authInfo.clientId}` },
-    ],
+    content: [{ type: 'text', text: `orders of ${personOf(authInfo)}, asked by ${authInfo?.clientId}` }],
   }));
   server.registerTool('refund_order', { description: 'Refunds an order' }, ({ authInfo }) => ({
-    content: [{ type: 'text', text: `refunded for ${authInfo.extra.subject.id}` }],
+    content: [{ type: 'text', text: `refunded for ${personOf(authInfo)}` }],
   }));
   return server;
 }

@@ -22,15 +22,15 @@ const requireScope = (scope) => async (request, response, next) => {
     response.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
     return response.status(403).json({ error: 'insufficient_scope', scope });
   }
-  request.agent = verified.payload;
+  response.locals.agent = verified.payload;
   next();
 };
 
 const app = express();
-app.get('/orders', requireScope('orders:read'), (request, response) => {
-  response.json({ agent: request.agent.client_id, orders: [] });
+app.get('/orders', requireScope('orders:read'), (_, response) => {
+  response.json({ agent: response.locals.agent.client_id, orders: [] });
 });
-app.post('/orders', requireScope('orders:write'), (request, response) => {
-  response.json({ agent: request.agent.client_id, created: true });
+app.post('/orders', requireScope('orders:write'), (_, response) => {
+  response.json({ agent: response.locals.agent.client_id, created: true });
 });
 app.listen(Number(PORT), '127.0.0.1');

@@ -22,17 +22,17 @@ const requireScope = (scope) => async (request, reply) => {
     reply.header('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
     return reply.code(403).send({ error: 'insufficient_scope', scope });
   }
-  request.agent = verified.payload;
+  request.setDecorator('clientId', verified.payload.client_id);
 };
 
 const app = Fastify();
-app.decorateRequest('agent', null);
+app.decorateRequest('clientId');
 app.get('/orders', { preHandler: requireScope('orders:read') }, async (request) => ({
-  agent: request.agent.client_id,
+  agent: request.getDecorator('clientId'),
   orders: [],
 }));
 app.post('/orders', { preHandler: requireScope('orders:write') }, async (request) => ({
-  agent: request.agent.client_id,
+  agent: request.getDecorator('clientId'),
   created: true,
 }));
 await app.listen({ port: Number(PORT), host: '127.0.0.1' });

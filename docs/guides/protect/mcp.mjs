@@ -32,12 +32,12 @@ const verifier = {
 function createTools() {
   const server = new McpServer({ name: 'orders', version: '1.0.0' });
   server.registerTool('list_orders', { description: 'Lists the orders' }, ({ authInfo }) => ({
-    content: [{ type: 'text', text: `orders for ${authInfo.clientId}` }],
+    content: [{ type: 'text', text: `orders for ${authInfo?.clientId}` }],
   }));
   server.registerTool('create_order', { description: 'Creates an order' }, ({ authInfo }) => {
-    if (!authInfo.scopes.includes('orders:write'))
+    if (!authInfo?.scopes.includes('orders:write'))
       return { isError: true, content: [{ type: 'text', text: 'insufficient_scope: orders:write' }] };
-    return { content: [{ type: 'text', text: `created for ${authInfo.clientId}` }] };
+    return { content: [{ type: 'text', text: `created for ${authInfo?.clientId}` }] };
   });
   return server;
 }

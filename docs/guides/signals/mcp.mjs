@@ -28,7 +28,7 @@ const verifier = createVerifier({
 function createTools() {
   const server = new McpServer({ name: 'orders', version: '1.0.0' });
   server.registerTool('list_orders', { description: 'Lists the orders' }, ({ authInfo }) => ({
-    content: [{ type: 'text', text: `orders for ${authInfo.clientId}` }],
+    content: [{ type: 'text', text: `orders for ${authInfo?.clientId}` }],
   }));
   return server;
 }

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from urllib.parse import quote
 
 from agent import identity
 from agent.server import serve
@@ -61,7 +60,7 @@ def verifier(audience: str, signals: Signals | None = None) -> Verifier:
 
 def who_am_i() -> None:
     with new_client() as client:
-        me = client.get(f"/agents/{quote(client.client_id, safe='')}")
+        me = client.api.get_agent(client.client_id)
         print(
             f"I am {me['email']} ({me['agentId']}), a {me['agentType']} in {me['deploymentEnv']}."
         )

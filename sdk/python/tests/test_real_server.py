@@ -31,6 +31,7 @@ from countersign import (
     Verifier,
     WebhookError,
 )
+from countersign.types import NewAgent
 
 SETTINGS = os.environ.get("COUNTERSIGN_TEST_SERVER", "")
 pytestmark = pytest.mark.skipif(not SETTINGS, reason="needs a server")
@@ -131,6 +132,91 @@ def test_asyncio_does_the_same(operator: Client) -> None:
 
     verified = asyncio.run(run())
     assert (verified.actors, verified.chain_id) == ((verified.agent_id,), None)
+
+
+def new_agent_body(owner: str) -> NewAgent:
+    return {
+        "email": f"{uuid.uuid4()}@example.com",
+        "agentType": "custom",
+        "version": "1.0.0",
+        "capabilities": ["demo:run"],
+        "owner": owner,
+        "deploymentEnv": "development",
+    }
+
+
+def test_typed_methods(operator: Client) -> None:
+    api = operator.api
+    owner = f"it's “{uuid.uuid4()}” & more/../?"
+    key = str(uuid.uuid4())
+    body = new_agent_body(owner)
+    agent = api.create_agent(body, idempotency_key=key)
+    agent_id = agent["agentId"]
+    assert api.create_agent(body, idempotency_key=key)["agentId"] == agent_id
+    assert api.get_agent(agent_id)["allowedScopes"] == []
+    assert api.update_agent(agent_id, {"labels": {"team": "sdk"}})["labels"] == {"team": "sdk"}
+    for _ in range(2):
+        api.create_agent(new_agent_body(owner))
+    first = api.list_agents(owner=owner, limit=2)
+    assert (len(first["data"]), first["total"]) == (2, 3)
+    all_of_owner = list(api.iterate_agents(owner=owner, limit=2))
+    assert {each["owner"] for each in all_of_owner} == {owner}
+    assert len(all_of_owner) == 3
+    assert [each["agentId"] for each in api.iterate_agents(label=["team:sdk"], owner=owner)] == [
+        agent_id
+    ]
+    secret = api.generate_credential(agent_id, {})["clientSecret"]
+    issued = api.issue_token(
+        {"grant_type": "client_credentials", "client_id": agent_id, "client_secret": secret}
+    )
+    assert api.introspect_token({"token": issued["access_token"]})["active"] is True
+    assert api.revoke_token({"token": issued["access_token"]}) is not None
+    assert api.introspect_token({"token": issued["access_token"]}) == {"active": False}
+    assert api.health()["status"]
+    assert api.jwks()["keys"]
+    assert api.instance_did()["@context"]
+    assert api.log_key().text().strip()
+    assert api.scaffold_agent(agent_id, language="python").read().startswith(b"PK")
+    events = [json.loads(line) for line in api.export_audit().lines()]
+    assert len(events) > 3
+    assert api.list_audit_events(agent_id=agent_id)["total"] > 0
+    # `from` is a word of Python.
+    assert api.get_usage(from_="2027-01-01", to="2027-01-02")["data"] == []
+    api.decommission_agent(agent_id)
+    assert api.get_agent(agent_id)["status"] == "decommissioned"
+    with pytest.raises(ApiError) as refusal:
+        api.get_agent(str(uuid.uuid4()))
+    assert refusal.value.status == 404
+
+
+def test_typed_methods_with_asyncio() -> None:
+    async def run() -> None:
+        async with AsyncClient(ISSUER, SERVER["clientId"], SERVER["clientSecret"]) as operator:
+            api = operator.api
+            owner = str(uuid.uuid4())
+            made = await asyncio.gather(
+                *(api.create_agent(new_agent_body(owner)) for _ in range(3))
+            )
+            found = {each["agentId"] async for each in api.iterate_agents(owner=owner, limit=2)}
+            assert found == {each["agentId"] for each in made}
+            changed = await api.update_agent(made[0]["agentId"], {"displayName": "Orders"})
+            assert changed["displayName"] == "Orders"
+            for webhook in await api.list_webhooks():
+                deliveries = await api.list_webhook_deliveries(webhook["id"])
+                assert deliveries["deliveries"]
+                ids = {each["id"] async for each in api.iterate_webhook_deliveries(webhook["id"])}
+                assert len(ids) >= deliveries["total"] > 0
+            assert (await api.health())["status"]
+            assert await api.export_audit().text()
+            async for line in api.export_audit().lines():
+                assert json.loads(line)
+                break
+            assert (await api.scaffold_agent(operator.client_id, language="go").read())[:2] == b"PK"
+            await api.decommission_agent(made[0]["agentId"])
+            with pytest.raises(ApiError, match="RESOURCE|NOT_FOUND|AGENT"):
+                await api.get_agent(str(uuid.uuid4()))
+
+    asyncio.run(run())
 
 
 def test_a_wrong_secret() -> None:
@@ -321,6 +407,22 @@ def example(containing: str, values: dict[str, str]) -> str:
     for name, value in values.items():
         code = code.replace(name, value)
     return code
+
+
+def test_the_examples_of_the_api(
+    operator: Client,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    operator.api.create_agent({**new_agent_body("x"), "labels": {"team": "orders"}})
+    names: dict[str, Any] = {"client": operator}
+    for containing in ("api.list_agents", "from countersign.types", "api.scaffold_agent"):
+        exec(example(containing, {}), names)  # noqa: S102
+    assert names["agent"]["owner"] == "orders-team"
+    assert "@example.com" in capsys.readouterr().out
+    assert Path("agent.zip").read_bytes().startswith(b"PK")
 
 
 def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixture[str]) -> None:

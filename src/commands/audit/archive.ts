@@ -22,7 +22,8 @@ import { ObjectStorageError } from '../../kernel/ports/object-storage.ts';
 import { CommandError, exitCodes } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { print, printBytes, printError, printJsonLine, printProgress, quoted } from '../terminal.ts';
-import { count, describe, organizationIn, readRoots } from './describe.ts';
+import { count, describe, readRoots } from './describe.ts';
+import { organizationAtServer } from './organization.ts';
 import { readTrust, type TrustOptions } from './trust.ts';
 
 export interface PlaceOptions {
@@ -70,22 +71,21 @@ async function withArchive<T>(
   }
 }
 
-function filterOf({ from, to, ...options }: FilterOptions): ArchiveFilter {
-  const organizationId = organizationIn(options);
+async function filterOf(io: Io, { from, to, ...options }: FilterOptions): Promise<ArchiveFilter> {
   for (const [option, day] of [
     ['--from', from],
     ['--to', to],
   ] as const)
     if (day !== undefined && !isDay(day)) throw new CommandError(`${option} is a day, such as 2030-01-31`);
   if (from !== undefined && to !== undefined && from > to) throw new CommandError('--from is after --to');
-  return { organizationId, from, to };
+  return { organizationId: await organizationAtServer(io, options), from, to };
 }
 
 export async function listArchive(
   io: Io,
   options: PlaceOptions & FilterOptions & { readonly json?: boolean },
 ): Promise<void> {
-  const filter = filterOf(options);
+  const filter = await filterOf(io, options);
   await withArchive(io, options, async (archive) => {
     let days = 0;
     for await (const names of archivedNames(archive, filter)) {
@@ -118,8 +118,8 @@ export async function getArchive(
   date: string,
   options: PlaceOptions & { readonly organization: string; readonly output?: string },
 ): Promise<void> {
-  const { organizationId } = filterOf({ organization: options.organization, from: date, to: date });
   if (!isDay(date)) throw new CommandError(`${date} is no day; give one such as 2030-01-31`);
+  const { organizationId } = await filterOf(io, { organization: options.organization });
   const day = { organizationId: organizationId as string, day: date };
   await withArchive(io, options, async (archive) => {
     const object = await archive.storage.read(fileName(day));
@@ -177,7 +177,7 @@ interface VerifyOptions extends PlaceOptions, FilterOptions, TrustOptions {
 }
 
 export async function verifyArchiveFiles(io: Io, options: VerifyOptions): Promise<void> {
-  const filter = filterOf(options);
+  const filter = await filterOf(io, options);
   const log = readTrust(options);
   const roots = await readRoots(io, options);
   await withArchive(io, options, async (archive) => {

@@ -2,9 +2,7 @@
 import { describePublicKey } from '../../adapters/keys/keys.ts';
 import type { Finding } from '../../audit-app.ts';
 import { loadVariable } from '../../kernel/config/config.ts';
-import { isUuid } from '../../kernel/ids.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import { CommandError } from '../command-error.ts';
 import { findDevelopmentInstance } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
@@ -23,16 +21,6 @@ export const describe = ({ code, organizationId, sequence, eventId, problem }: F
   ].join('\n');
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
-
-export function organizationIn({
-  organization,
-}: {
-  readonly organization?: string | undefined;
-}): string | undefined {
-  if (organization !== undefined && !isUuid(organization))
-    throw new CommandError(`${organization} is not an organization id; give a UUID`);
-  return organization?.toLowerCase();
-}
 
 /** The public keys of the instance: of a file, or those that are configured. */
 export async function readRoots(

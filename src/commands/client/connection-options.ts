@@ -1,4 +1,4 @@
-/** The options with which a command that is a client of a server finds it; remote.ts explains the order in which they count. */
+/** The options with which a command that is a client of a server finds it; account.ts explains the order in which they count. */
 import type { Command } from 'commander';
 
 /** Where `countersign dev` writes its operator's credentials, unless told otherwise. */

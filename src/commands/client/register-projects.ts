@@ -34,7 +34,7 @@ export function registerProjects(program: Command, io: Io): void {
   )
     .addHelpText(
       'after',
-      '\nExample, with a running dev instance:\n  countersign scaffold 0192f0c1-7a3e-7c54-9b1d-2f6a8e4d5c3b --language go --out ./my-agent',
+      '\nExample, with a running dev instance:\n  countersign scaffold screener-1@talent.example.com --language go --out ./my-agent',
     )
     .action(async (agentId, options) => (await import('./scaffold.ts')).scaffold(io, agentId, options));
 }

@@ -24,6 +24,9 @@ const developmentData = [
   '.countersign',
 ] as const;
 
+const examples = (...lines: readonly string[]): string =>
+  `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+
 const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];
 
 export function registerServerCommands(program: Command, io: Io): void {
@@ -81,6 +84,7 @@ export function registerServerCommands(program: Command, io: Io): void {
       '--out <folder>',
       'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
     )
+    .addHelpText('after', examples('countersign keys --kind ed25519 --out ./keys'))
     .action(async (options) => (await import('../keys/keys.ts')).keys(io, options));
 
   program
@@ -127,7 +131,10 @@ export function registerServerCommands(program: Command, io: Io): void {
       '--checkpoint <file>',
       'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
     )
-    .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
+    .option(
+      '--organization <name>',
+      'id, slug or name of the only organization to verify (default: all; database only)',
+    )
     .option(
       '--keys <file>',
       'JWKS with the public keys of the instance, from /.well-known/jwks.json (default: JWT_PUBLIC_KEY; export only)',
@@ -141,14 +148,23 @@ export function registerServerCommands(program: Command, io: Io): void {
       'address of the log, e.g. https://id.example.com/log; what it serves must contain the checkpoints (export only)',
     )
     .option(...developmentData)
+    .addHelpText(
+      'after',
+      examples(
+        'countersign audit verify',
+        'countersign audit verify --organization talent',
+        'countersign audit verify audit.jsonl --keys jwks.json',
+      ),
+    )
     .action(async (file, options) => (await import('../audit.ts')).verifyAudit(io, { ...options, file }));
 
   audit
     .command('export')
     .description('write the audit log and the evidence to verify it offline, as JSON lines')
-    .option('--organization <id>', 'UUID of the only organization to export (default: all)')
+    .option('--organization <name>', 'id, slug or name of the only organization to export (default: all)')
     .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
     .option(...developmentData)
+    .addHelpText('after', examples('countersign audit export --organization talent --output audit.jsonl'))
     .action(async (options) => (await import('../audit.ts')).exportAudit(io, options));
 
   registerArchive(audit, io);
@@ -177,7 +193,10 @@ const withPlace = (command: Command): Command =>
 
 const withDays = (command: Command): Command =>
   withPlace(command)
-    .option('--organization <id>', 'UUID of the only organization (default: all)')
+    .option(
+      '--organization <name>',
+      'id of the only organization, or its slug or name, which the server of `countersign login` looks up (default: all)',
+    )
     .option('--from <day>', 'first day, e.g. 2030-01-31')
     .option('--to <day>', 'last day');
 
@@ -191,15 +210,26 @@ function registerArchive(audit: Command, io: Io): void {
   withDays(archive.command('list'))
     .description('list the archived days, as their manifests describe them')
     .option('--json', 'print one manifest a line')
+    .addHelpText(
+      'after',
+      examples('countersign audit archive list --url s3://audit-archive/eu --from 2030-01-01'),
+    )
     .action(async (options) => (await import('../audit/archive.ts')).listArchive(io, options));
 
   withPlace(archive.command('get'))
     .description('download the file of one day, and compare it with its manifest')
     .argument('<day>', 'day, e.g. 2030-01-31')
-    .requiredOption('--organization <id>', 'UUID of the organization')
+    .requiredOption(
+      '--organization <name>',
+      'id of the organization, or its slug or name, which the server of `countersign login` looks up',
+    )
     .option(
       '--output <file>',
       'file to write, or - for standard output (default: audit-<organization>-<day>.jsonl.zst)',
+    )
+    .addHelpText(
+      'after',
+      examples('countersign audit archive get 2030-01-31 --organization talent --output day.jsonl.zst'),
     )
     .action(async (day, options) => (await import('../audit/archive.ts')).getArchive(io, day, options));
 

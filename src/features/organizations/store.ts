@@ -62,6 +62,15 @@ export async function listDeleted(db: Queryable, ids: readonly string[]): Promis
   return rows.map(({ organizationId }) => organizationId);
 }
 
+/** Of all organizations: what a command that works on the database is told in place of an id. */
+export const listOrganizationNames = (
+  db: Queryable,
+): Promise<Pick<StoredOrganization, 'organizationId' | 'slug' | 'name' | 'status'>[]> =>
+  db.many(
+    'organizations.names',
+    sql`select organization_id as "organizationId", slug, name, status from organizations order by slug`,
+  );
+
 /** Locked until the transaction ends; inserts of agents that refer to it do not wait. */
 export const lockOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
   db.maybe(

@@ -19,7 +19,7 @@ const sdkFiles: Readonly<Partial<Record<Language, SdkFiles>>> = {
   python: {
     from: 'sdk/python/src/countersign',
     to: 'countersign',
-    includes: (path) => /^\w+\.py$/.test(path) && !['fastapi.py', 'mcp.py'].includes(path),
+    includes: (path) => /^(api\/)?\w+\.py$/.test(path) && !['fastapi.py', 'mcp.py'].includes(path),
   },
 };
 

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { type Approval, approvalStatuses } from '../../api/approvals.ts';
 import { useApi } from '../../api/queries.ts';
-import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import { PageLink, usePageSearch } from '../../app/navigation.tsx';
 import { isAdmin } from '../../app/page.ts';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
@@ -13,6 +13,7 @@ import { PartyName } from '../../components/PartyName.tsx';
 import { RowActions } from '../../components/RowActions.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { ApprovalSentence } from './ApprovalSentence.tsx';
+import classes from './Approvals.module.css';
 import { statusWords } from './approval-words.ts';
 import { CancelApproval } from './CancelApproval.tsx';
 import { approvalsPage } from './page.ts';
@@ -22,7 +23,6 @@ const limit = 20;
 /** All requests of the organization, to read. Admins can cancel what waits. */
 export function OrganizationApprovals() {
   const [search, setSearch] = usePageSearch(approvalsPage);
-  const goTo = useGoTo();
   const mayCancel = isAdmin(useSession());
   const [canceling, setCanceling] = useState<string>();
   const { status, agentId, page } = search;
@@ -36,7 +36,16 @@ export function OrganizationApprovals() {
     {
       header: 'Request',
       cell: (approval) => (
-        <ApprovalSentence approval={approval} agent={<AgentName agentId={approval.agentId} />} />
+        <PageLink
+          to="/approvals/$approvalId"
+          params={{ approvalId: approval.approvalId }}
+          className={classes.link}
+        >
+          <ApprovalSentence
+            approval={approval}
+            agent={<AgentName agentId={approval.agentId} link={false} />}
+          />
+        </PageLink>
       ),
     },
     {
@@ -82,7 +91,6 @@ export function OrganizationApprovals() {
         rowId={({ approvalId }) => approvalId}
         search={{ status, agentId, page }}
         onSearch={setSearch}
-        onOpen={({ approvalId }) => goTo({ to: '/approvals/$approvalId', params: { approvalId } })}
         filters={[
           {
             kind: 'choice',

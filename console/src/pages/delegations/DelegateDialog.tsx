@@ -1,4 +1,4 @@
-import { Alert, Checkbox, Group, NumberInput, Select, Stack, Text, Textarea } from '@mantine/core';
+import { Alert, Checkbox, Group, NumberInput, Select, Text, Textarea } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -13,12 +13,13 @@ import {
 import { call } from '../../api/request.ts';
 import { useMayLendForOthers, useSession } from '../../app/session-context.tsx';
 import { AgentSelect } from '../../components/AgentSelect.tsx';
+import { CheckList } from '../../components/CheckList.tsx';
 import { ErrorAlert } from '../../components/ErrorAlert.tsx';
 import type { DialogProps } from '../../components/FormDialog.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
+import type { RequiredFields } from '../../components/required-fields.ts';
 import { SecretOnce } from '../../components/SecretOnce.tsx';
 import { TenantText, visibleText } from '../../components/TenantText.tsx';
-
 import { useGraphRefresh } from './use-graph.ts';
 
 interface DelegateDialogProps extends DialogProps {
@@ -72,12 +73,16 @@ const bodyOf = (values: Values, own: string | null): NewDelegation => {
   } as NewDelegation;
 };
 
+const required: RequiredFields<Values> = {
+  delegatorId: 'Choose the agent whose scopes are lent.',
+  delegateeId: 'Choose the agent that may act on its behalf.',
+  scopes: 'Choose at least one scope.',
+  amount: 'Between 1 minute and 24 hours.',
+};
+
 function validate(values: Values): Partial<Record<keyof Values, string>> {
   const seconds = secondsOf(values);
   return {
-    ...(values.delegatorId === '' && { delegatorId: 'Choose the agent whose scopes are lent.' }),
-    ...(values.delegateeId === '' && { delegateeId: 'Choose the agent that may act on your behalf.' }),
-    ...(values.scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
     ...(!(seconds >= 60 && seconds <= 86_400) && { amount: 'Between 1 minute and 24 hours.' }),
   };
 }
@@ -102,6 +107,7 @@ export function DelegateDialog({ opened, onClose, lender, onDone }: DelegateDial
         title="Delegate"
         submitLabel="Delegate"
         initialValues={newValues(delegatorId)}
+        required={required}
         validate={validate}
         operation="createDelegation"
         inputOf={(values) => ({ body: bodyOf(values, session.agentId) })}
@@ -159,7 +165,6 @@ function Fields({ form, mayLendForOthers }: FieldsProps) {
         <AgentSelect
           label="Delegator"
           description="The agent whose scopes are lent. For another agent than your own you need the right to give it a secret."
-          required
           {...form.getInputProps('delegatorId')}
           onChange={(next) => {
             form.setFieldValue('delegatorId', next);
@@ -172,7 +177,6 @@ function Fields({ form, mayLendForOthers }: FieldsProps) {
       <AgentSelect
         label="Delegatee"
         description="An active agent of the same organization. It needs none of the scopes itself."
-        required
         organizationId={delegator?.organizationId ?? session.organizationId}
         except={[delegatorId]}
         {...form.getInputProps('delegateeId')}
@@ -227,24 +231,14 @@ function ScopeChoice({ form, lendable }: ScopeChoiceProps) {
       </Alert>
     );
   return (
-    <Checkbox.Group
+    <CheckList
       label="Scopes"
-      required
-      value={form.values.scopes}
-      onChange={(scopes) => form.setFieldValue('scopes', scopes)}
-      error={form.errors.scopes}
-    >
-      <Stack gap={6} mt={4}>
-        {lendable.map((scope) => (
-          <Checkbox
-            key={scope}
-            value={scope}
-            label={<code>{visibleText(scope)}</code>}
-            description={(scopeDescriptions as Readonly<Record<string, string>>)[scope]}
-          />
-        ))}
-      </Stack>
-    </Checkbox.Group>
+      {...form.getInputProps('scopes')}
+      choices={lendable.map((scope) => ({
+        value: scope,
+        description: (scopeDescriptions as Readonly<Record<string, string>>)[scope],
+      }))}
+    />
   );
 }
 

@@ -9,6 +9,7 @@ import type { Column } from '../../components/DataTable.tsx';
 import { timeColumn } from '../../components/DataTable.tsx';
 import type { Filter } from '../../components/FilterBar.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
+import { OpenLink } from '../../components/OpenLink.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ListingFacts, ListingHeading, Publisher, VerifiedBadge } from './ListingFacts.tsx';
@@ -32,7 +33,12 @@ const filters: readonly Filter[] = [
 ];
 
 const columns: readonly Column<Listing>[] = [
-  { header: 'Published by', cell: (listing) => <Publisher listing={listing} />, width: '14rem' },
+  {
+    header: 'Published by',
+    hasLink: true,
+    cell: (listing) => <Publisher listing={listing} />,
+    width: '14rem',
+  },
   { header: 'Identity', cell: ({ verified }) => <VerifiedBadge verified={verified} />, width: '7rem' },
   {
     header: 'Agent, as the publisher describes it',
@@ -106,7 +112,9 @@ function OtherPage({ listingId }: { readonly listingId: string }) {
 const TitleAndSummary = ({ listing }: { readonly listing: Listing }) => (
   <div className={classes.cell}>
     <Text fw={600} size="sm" component="div">
-      <TenantText text={listing.title} />
+      <OpenLink id={listing.listingId}>
+        <TenantText text={listing.title} />
+      </OpenLink>
     </Text>
     <Text size="xs" c="dimmed" component="div">
       <TenantText text={listing.summary} />

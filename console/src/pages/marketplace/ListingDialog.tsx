@@ -11,6 +11,7 @@ import {
   opensToEveryone,
   pricingModels,
   problemsOf,
+  required,
   visibilities,
 } from './listing.ts';
 import { PublicFacts } from './PublishDialog.tsx';
@@ -33,6 +34,7 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
       submitLabel={listing ? 'Save listing' : 'Create draft'}
       size="lg"
       initialValues={formOf(listing)}
+      required={required}
       validate={(form) => problemsOf(form, listing)}
       operation={listing ? 'updateListing' : 'createListing'}
       inputOf={(form) =>
@@ -45,11 +47,9 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
     >
       {(form) => (
         <Stack gap="sm">
-          {!listing && (
-            <AgentSelect label="Agent" required data-autofocus {...form.getInputProps('agentId')} />
-          )}
-          <TextInput label="Title" required maxLength={120} {...form.getInputProps('title')} />
-          <TextInput label="Summary" required maxLength={280} {...form.getInputProps('summary')} />
+          {!listing && <AgentSelect label="Agent" data-autofocus {...form.getInputProps('agentId')} />}
+          <TextInput label="Title" maxLength={120} {...form.getInputProps('title')} />
+          <TextInput label="Summary" maxLength={280} {...form.getInputProps('summary')} />
           <Textarea
             label="Description"
             description="Markdown, at most 8 KB. The console shows it as text."

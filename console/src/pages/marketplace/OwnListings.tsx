@@ -8,6 +8,7 @@ import type { Column } from '../../components/DataTable.tsx';
 import { statusColumn, timeColumn } from '../../components/DataTable.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
+import { OpenLink } from '../../components/OpenLink.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import type { ViewProps } from './FindAgents.tsx';
@@ -20,10 +21,13 @@ import classes from './Marketplace.module.css';
 const columns: readonly Column<Listing>[] = [
   {
     header: 'Listing',
-    cell: ({ title, agentId }) => (
+    hasLink: true,
+    cell: ({ listingId, title, agentId }) => (
       <div className={classes.cell}>
         <Text fw={600} size="sm" component="div">
-          <TenantText text={title} />
+          <OpenLink id={listingId}>
+            <TenantText text={title} />
+          </OpenLink>
         </Text>
         <Text size="xs" component="div">
           <AgentName agentId={agentId} />

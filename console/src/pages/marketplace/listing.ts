@@ -1,5 +1,6 @@
 /** The words of a listing, and the form that creates or changes one. */
 import type { Agent, Listing, ListingChange, NewListing } from '../../api/generated.ts';
+import type { RequiredFields } from '../../components/required-fields.ts';
 
 export const listingStatuses = [
   'draft',
@@ -79,6 +80,12 @@ export const cardFactsOf = ({ owner, deploymentEnv }: Agent): [name: string, tex
 
 const protocols: readonly string[] = ['a2a', 'mcp', 'http'];
 
+export const required: RequiredFields<ListingForm> = {
+  agentId: 'Choose the agent',
+  title: 'Give it a title',
+  summary: 'Say in one line what it does',
+};
+
 /** Checks that need no server. The API checks the rest. */
 export function problemsOf(form: ListingForm, listing?: Listing): Partial<Record<keyof ListingForm, string>> {
   const wrongLine = linesOf(form.endpoints).find((line) => {
@@ -86,9 +93,6 @@ export function problemsOf(form: ListingForm, listing?: Listing): Partial<Record
     return !protocols.includes(protocol) || !url;
   });
   return {
-    ...(!form.agentId && { agentId: 'Choose the agent' }),
-    ...(!form.title.trim() && { title: 'Give it a title' }),
-    ...(!form.summary.trim() && { summary: 'Say in one line what it does' }),
     ...(opensToEveryone(listing, form) &&
       !form.becomesPublic && { becomesPublic: 'Confirm that this becomes public' }),
     ...(wrongLine && { endpoints: 'Each line needs a protocol (a2a, mcp or http) and a URL' }),

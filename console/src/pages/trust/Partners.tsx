@@ -164,17 +164,15 @@ function PartnerDialog({ partner, opened, onClose }: PartnerDialogProps) {
     >
       {(form) => (
         <>
-          <TextInput label="Name" required maxLength={128} {...form.getInputProps('name')} />
+          <TextInput label="Name" maxLength={128} {...form.getInputProps('name')} />
           <TextInput
             label="Issuer"
-            required
             description="The iss of its tokens."
             placeholder="https://idp.partner.example"
             {...form.getInputProps('issuer')}
           />
           <TextInput
             label="Address of its keys"
-            required
             placeholder="https://idp.partner.example/jwks.json"
             {...form.getInputProps('jwksUri')}
           />

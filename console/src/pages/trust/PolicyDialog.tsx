@@ -12,6 +12,7 @@ import {
   newPolicyOf,
   newPolicyValues,
   type PolicyValues,
+  required,
   validatePolicy,
   valuesOf,
 } from './policy-values.ts';
@@ -41,6 +42,7 @@ export function PolicyDialog({ policy, opened, onClose, onDone }: PolicyDialogPr
       submitLabel={policy ? 'Save policy' : 'Create policy'}
       size="lg"
       initialValues={policy ? valuesOf(policy) : newPolicyValues(location.origin)}
+      required={required}
       validate={validatePolicy}
       operation={policy ? 'updateTrustPolicy' : 'createTrustPolicy'}
       inputOf={(values: PolicyValues) =>
@@ -65,25 +67,21 @@ interface FieldsProps {
 }
 
 function Fields({ form, isNew }: FieldsProps) {
-  const { provider, agentId } = form.values;
-  const preset = presets[provider];
+  const preset = presets[form.values.provider];
   return (
     <>
       {isNew && <ProviderChoice form={form} />}
-      <TextInput label="Name" required maxLength={128} {...form.getInputProps('name')} />
+      <TextInput label="Name" maxLength={128} {...form.getInputProps('name')} />
       {isNew && (
         <AgentSelect
           label="Becomes agent"
           description="A workload that matches gets tokens of this agent."
-          required
-          value={agentId}
+          {...form.getInputProps('agentId')}
           onChange={(next) => form.setValues({ agentId: next, scopes: [], resources: {} })}
-          error={form.errors.agentId}
         />
       )}
       <TextInput
         label="Issuer"
-        required
         placeholder={preset.issuerExample}
         maxLength={1024}
         {...form.getInputProps('issuer')}
@@ -100,7 +98,6 @@ function Fields({ form, isNew }: FieldsProps) {
       <TagsInput
         label="Audiences"
         description="One of them must be the token's aud. Enter adds one."
-        required
         maxTags={10}
         {...form.getInputProps('audiences')}
       />
@@ -120,7 +117,6 @@ function Fields({ form, isNew }: FieldsProps) {
       />
       <NumberInput
         label="Oldest token, in seconds"
-        required
         min={1}
         max={86_400}
         {...form.getInputProps('maxTokenAgeSeconds')}

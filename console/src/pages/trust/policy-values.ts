@@ -1,6 +1,7 @@
 /** The form of a trust policy, and the requests that it makes. */
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange } from '../../api/generated.ts';
 import { type ConditionValues, conditionOf, conditionValuesOf } from '../../components/conditions.ts';
+import type { RequiredFields } from '../../components/required-fields.ts';
 import { type Provider, presets } from './presets.ts';
 
 export interface PolicyValues extends Record<string, unknown> {
@@ -73,13 +74,17 @@ export const changeOf = (values: PolicyValues) =>
 export const newPolicyOf = (values: PolicyValues) =>
   ({ agentId: values.agentId, provider: values.provider, ...changeOf(values) }) as NewTrustPolicy;
 
+export const required: RequiredFields<PolicyValues> = {
+  name: 'Give it a name.',
+  agentId: 'Choose the agent that the workload becomes.',
+  issuer: 'This provider has no issuer of its own: name it.',
+  audiences: 'Name at least one audience.',
+  maxTokenAgeSeconds: 'Between 1 and 86,400 seconds.',
+};
+
 export function validatePolicy(values: PolicyValues): Partial<Record<keyof PolicyValues, string>> {
   const age = Number(values.maxTokenAgeSeconds);
   return {
-    ...(values.name.trim() === '' && { name: 'Give it a name.' }),
-    ...(values.agentId === '' && { agentId: 'Choose the agent that the workload becomes.' }),
-    ...(values.issuer.trim() === '' && { issuer: 'This provider has no issuer of its own: name it.' }),
-    ...(values.audiences.length === 0 && { audiences: 'Name at least one audience.' }),
     ...(values.subject.trim() === '' &&
       values.conditions.length === 0 && {
         subject: 'Name a subject, or add a condition that identifies the workload.',

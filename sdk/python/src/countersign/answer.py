@@ -31,6 +31,13 @@ class Answer:
         return 200 <= self.status < 300
 
 
+@dataclass(frozen=True)
+class OpenAnswer(Answer):
+    """A success whose body is still to be read. The reader closes the response."""
+
+    response: httpx.Response
+
+
 class BoundedBody:
     """Collects the chunks of a body. Raises NetworkError when it is too large or too slow."""
 
@@ -89,6 +96,27 @@ async def async_exchange(
         await response.aclose()
 
 
+def open_answer(http: httpx.Client, request: httpx.Request) -> Answer:
+    """Leaves a success open. Of a refusal it reads the body."""
+    response = http.send(request, stream=True, follow_redirects=False, auth=None)
+    if response.is_success:
+        return OpenAnswer(response.status_code, response.headers, b"", response)
+    try:
+        return read_bounded(response, MAX_SMALL_ANSWER_BYTES)
+    finally:
+        response.close()
+
+
+async def async_open_answer(http: httpx.AsyncClient, request: httpx.Request) -> Answer:
+    response = await http.send(request, stream=True, follow_redirects=False, auth=None)
+    if response.is_success:
+        return OpenAnswer(response.status_code, response.headers, b"", response)
+    try:
+        return await async_read_bounded(response, MAX_SMALL_ANSWER_BYTES)
+    finally:
+        await response.aclose()
+
+
 class LineSplitter:
     """Splits a stream of bytes into lines of UTF-8."""
 
@@ -100,18 +128,18 @@ class LineSplitter:
         if len(self._rest) > MAX_LINE_BYTES:
             raise invalid_answer(f"a line has more than {MAX_LINE_BYTES} bytes")
         for line in lines:
-            yield _text_of(line)
+            yield text_of(line)
 
     def end(self) -> Iterator[str]:
         if self._rest:
-            yield _text_of(self._rest)
+            yield text_of(self._rest)
 
 
-def _text_of(line: bytes) -> str:
+def text_of(content: bytes, name: str = "a line") -> str:
     try:
-        return line.decode()
+        return content.decode()
     except UnicodeDecodeError as error:
-        raise invalid_answer("a line is not UTF-8") from error
+        raise invalid_answer(f"{name} is not UTF-8") from error
 
 
 def lines_of(chunks: Iterator[bytes]) -> Iterator[str]:

@@ -4,43 +4,37 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
 from countersign.addresses import may_use_proxy
-from countersign.answer import (
-    MAX_SMALL_ANSWER_BYTES,
-    async_exchange,
-    async_lines_of,
-    async_read_bounded,
-    network_error,
-    read_json,
-    refusal,
-)
+from countersign.answer import Answer, async_exchange, async_open_answer, read_json
 from countersign.approval import AsyncApproval, approval_form
 from countersign.client_base import ClientBase
 from countersign.delegation import Delegation, delegation_request, read_delegation
-from countersign.dpop import DpopKey, demands_nonce
+from countersign.dpop import DpopKey
 from countersign.flows import (
     LONGEST_WAIT_SECONDS,
     Acquire,
     ApiCall,
+    Open,
     Pause,
     Prove,
     Send,
     Step,
     api_flow,
-    api_url,
-    is_refused_token,
-    lines_request,
     request_flow,
+    stream_flow,
 )
 from countersign.pages import PageReader
 from countersign.proof import AsyncAuth
+from countersign.stream import AsyncStream
 from countersign.token_cache import AsyncTokenCache, TokenStore, token_key
 
 if TYPE_CHECKING:
+    from countersign.api import AsyncApi
     from countersign.httpx import AsyncBearerAuth
 
 T = TypeVar("T")
@@ -84,6 +78,13 @@ class AsyncClient(ClientBase):
         """Closes the connections. Clients of `redeem` use those of the first client."""
         if not self._delegation:
             await self._http.aclose()
+
+    @property
+    def api(self) -> "AsyncApi":
+        """Every operation of the API, with types: `await client.api.get_agent(agent_id)`."""
+        from countersign.api import AsyncApi
+
+        return AsyncApi(self)
 
     async def token(
         self, *, resource: str | None = None, scope: str | Iterable[str] | None = None
@@ -133,7 +134,7 @@ class AsyncClient(ClientBase):
         `max_wait` is how many seconds it may wait in all before it sends the request again.
         """
         call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
-        return read_json(await self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
+        return await self._call(call)
 
     async def get(self, path: str, **params: Any) -> Any:
         return await self.request("GET", path, params=params)
@@ -150,42 +151,13 @@ class AsyncClient(ClientBase):
     async def delete(self, path: str) -> Any:
         return await self.request("DELETE", path)
 
-    async def iterate(self, path: str, **params: Any) -> AsyncIterator[Any]:
+    def iterate(self, path: str, **params: Any) -> AsyncIterator[Any]:
         """The entries of a list, page after page."""
-        reader = PageReader(params)
-        while not reader.is_last:
-            body = await self.request("GET", path, params=reader.params)
-            for entry in reader.entries(body):
-                yield entry
+        return self._iterate(ApiCall("GET", path, params))
 
-    async def lines(self, path: str, **params: Any) -> AsyncIterator[str]:
+    def lines(self, path: str, **params: Any) -> AsyncIterator[str]:
         """The lines of a large answer, such as `/audit/export`, as they come."""
-        url = api_url(self.issuer, path)
-        for is_last in (False, True):
-            token = await self._api_token()
-            request = self._http.build_request(**lines_request(url, params, token, self.dpop))
-            try:
-                response = await self._http.send(
-                    request, stream=True, follow_redirects=False, auth=None
-                )
-                try:
-                    status, headers = response.status_code, response.headers
-                    if self.dpop is not None:
-                        self.dpop.learn_nonce(url, headers)
-                    if not is_last and demands_nonce(status, headers):
-                        continue
-                    if not is_last and is_refused_token(status, headers):
-                        self.forget(token)
-                        continue
-                    if not response.is_success:
-                        raise refusal(await async_read_bounded(response, MAX_SMALL_ANSWER_BYTES))
-                    async for line in async_lines_of(response.aiter_bytes()):
-                        yield line
-                    return
-                finally:
-                    await response.aclose()
-            except httpx.TransportError as error:
-                raise network_error(error) from error
+        return self._stream(ApiCall("GET", path, params)).lines()
 
     async def delegate(
         self,
@@ -246,6 +218,21 @@ class AsyncClient(ClientBase):
             self._pings.add(approval, notification_token)
         return approval
 
+    async def _call(self, call: ApiCall) -> Any:
+        return read_json(await self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
+
+    async def _iterate(self, call: ApiCall) -> AsyncIterator[Any]:
+        reader = PageReader(call.params or {})
+        while not reader.is_last:
+            body = await self._call(replace(call, params=reader.params))
+            for entry in reader.entries(body):
+                yield entry
+
+    def _stream(self, call: ApiCall) -> AsyncStream:
+        return AsyncStream(
+            lambda: self._run(stream_flow(self.issuer, call, self.forget, self.dpop))
+        )
+
     async def _api_token(self) -> str:
         return await self.token(resource=self._api_resource())
 
@@ -261,11 +248,9 @@ class AsyncClient(ClientBase):
 
     async def _perform(self, step: Step) -> Any:
         match step:
-            case Send(request, limit):
+            case Send() | Open():
                 try:
-                    return await async_exchange(
-                        self._http, self._http.build_request(**request), limit
-                    )
+                    return await self._answer(step)
                 except httpx.TransportError as error:
                     return error
             case Pause(seconds):
@@ -275,3 +260,9 @@ class AsyncClient(ClientBase):
                 return await proof if inspect.isawaitable(proof) else proof
             case Acquire():
                 return await self._api_token()
+
+    async def _answer(self, step: Send | Open) -> Answer:
+        request = self._http.build_request(**step.request)
+        if isinstance(step, Open):
+            return await async_open_answer(self._http, request)
+        return await async_exchange(self._http, request, step.limit)

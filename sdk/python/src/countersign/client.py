@@ -3,43 +3,37 @@
 import inspect
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
 from countersign.addresses import may_use_proxy
-from countersign.answer import (
-    MAX_SMALL_ANSWER_BYTES,
-    exchange,
-    lines_of,
-    network_error,
-    read_bounded,
-    read_json,
-    refusal,
-)
+from countersign.answer import Answer, exchange, open_answer, read_json
 from countersign.approval import Approval, approval_form
 from countersign.client_base import ClientBase
 from countersign.delegation import Delegation, delegation_request, read_delegation
-from countersign.dpop import DpopKey, demands_nonce
+from countersign.dpop import DpopKey
 from countersign.flows import (
     LONGEST_WAIT_SECONDS,
     Acquire,
     ApiCall,
+    Open,
     Pause,
     Prove,
     Send,
     Step,
     api_flow,
-    api_url,
-    is_refused_token,
-    lines_request,
     request_flow,
+    stream_flow,
 )
 from countersign.pages import PageReader
 from countersign.proof import Auth
+from countersign.stream import Stream
 from countersign.token_cache import TokenCache, TokenStore, token_key
 
 if TYPE_CHECKING:
+    from countersign.api import Api
     from countersign.httpx import BearerAuth
 
 T = TypeVar("T")
@@ -85,6 +79,13 @@ class Client(ClientBase):
         """Closes the connections. Clients of `redeem` use those of the first client."""
         if not self._delegation:
             self._http.close()
+
+    @property
+    def api(self) -> "Api":
+        """Every operation of the API, with types: `client.api.get_agent(agent_id)`."""
+        from countersign.api import Api
+
+        return Api(self)
 
     def token(
         self, *, resource: str | None = None, scope: str | Iterable[str] | None = None
@@ -132,7 +133,7 @@ class Client(ClientBase):
         `max_wait` is how many seconds it may wait in all before it sends the request again.
         """
         call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
-        return read_json(self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
+        return self._call(call)
 
     def get(self, path: str, **params: Any) -> Any:
         return self.request("GET", path, params=params)
@@ -151,35 +152,11 @@ class Client(ClientBase):
 
     def iterate(self, path: str, **params: Any) -> Iterator[Any]:
         """The entries of a list, page after page."""
-        reader = PageReader(params)
-        while not reader.is_last:
-            yield from reader.entries(self.request("GET", path, params=reader.params))
+        return self._iterate(ApiCall("GET", path, params))
 
     def lines(self, path: str, **params: Any) -> Iterator[str]:
         """The lines of a large answer, such as `/audit/export`, as they come."""
-        url = api_url(self.issuer, path)
-        for is_last in (False, True):
-            token = self._api_token()
-            request = self._http.build_request(**lines_request(url, params, token, self.dpop))
-            try:
-                response = self._http.send(request, stream=True, follow_redirects=False, auth=None)
-                try:
-                    status, headers = response.status_code, response.headers
-                    if self.dpop is not None:
-                        self.dpop.learn_nonce(url, headers)
-                    if not is_last and demands_nonce(status, headers):
-                        continue
-                    if not is_last and is_refused_token(status, headers):
-                        self.forget(token)
-                        continue
-                    if not response.is_success:
-                        raise refusal(read_bounded(response, MAX_SMALL_ANSWER_BYTES))
-                    yield from lines_of(response.iter_bytes())
-                    return
-                finally:
-                    response.close()
-            except httpx.TransportError as error:
-                raise network_error(error) from error
+        return self._stream(ApiCall("GET", path, params)).lines()
 
     def delegate(
         self,
@@ -240,6 +217,17 @@ class Client(ClientBase):
             self._pings.add(approval, notification_token)
         return approval
 
+    def _call(self, call: ApiCall) -> Any:
+        return read_json(self._run(api_flow(self.issuer, call, self.forget, self.dpop)))
+
+    def _iterate(self, call: ApiCall) -> Iterator[Any]:
+        reader = PageReader(call.params or {})
+        while not reader.is_last:
+            yield from reader.entries(self._call(replace(call, params=reader.params)))
+
+    def _stream(self, call: ApiCall) -> Stream:
+        return Stream(lambda: self._run(stream_flow(self.issuer, call, self.forget, self.dpop)))
+
     def _api_token(self) -> str:
         return self.token(resource=self._api_resource())
 
@@ -255,9 +243,9 @@ class Client(ClientBase):
 
     def _perform(self, step: Step) -> Any:
         match step:
-            case Send(request, limit):
+            case Send() | Open():
                 try:
-                    return exchange(self._http, self._http.build_request(**request), limit)
+                    return self._answer(step)
                 except httpx.TransportError as error:
                     return error
             case Pause(seconds):
@@ -270,3 +258,9 @@ class Client(ClientBase):
                 return proof
             case Acquire():
                 return self._api_token()
+
+    def _answer(self, step: Send | Open) -> Answer:
+        request = self._http.build_request(**step.request)
+        if isinstance(step, Open):
+            return open_answer(self._http, request)
+        return exchange(self._http, request, step.limit)

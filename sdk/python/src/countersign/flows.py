@@ -1,7 +1,7 @@
 """The client's protocol without I/O, for threads and for asyncio alike.
 
-A flow is a generator. It yields a step, and gets the step's result: an answer for `Send` (or the
-error of the network), a proof for `Prove`, a token for `Acquire`, nothing for `Pause`.
+A flow is a generator. It yields a step, and gets the step's result: an answer for `Send` and `Open`
+(or the error of the network), a proof for `Prove`, a token for `Acquire`, nothing for `Pause`.
 """
 
 import random
@@ -18,9 +18,11 @@ from countersign.answer import (
     MAX_ANSWER_BYTES,
     MAX_SMALL_ANSWER_BYTES,
     Answer,
+    OpenAnswer,
     invalid_answer,
     network_error,
     read_json,
+    refusal,
     retry_after,
 )
 from countersign.dpop import Dpop, demands_nonce
@@ -59,6 +61,13 @@ class Send:
 
 
 @dataclass(frozen=True)
+class Open:
+    """The same for a large answer: a success is an `OpenAnswer`."""
+
+    request: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Pause:
     seconds: float
 
@@ -73,7 +82,7 @@ class Acquire:
     pass
 
 
-Step: TypeAlias = Send | Pause | Prove | Acquire
+Step: TypeAlias = Send | Open | Pause | Prove | Acquire
 Outcome: TypeAlias = Answer | httpx.TransportError
 
 
@@ -89,6 +98,9 @@ class ApiCall:
     max_wait: float = LONGEST_WAIT_SECONDS
     # For one answer, instead of the client's.
     timeout: float | None = None
+    needs_token: bool = True
+    # Of the path. A few operations are at the root of the server.
+    base: str = "/api/v1"
 
 
 def token_flow(
@@ -173,9 +185,13 @@ def _post(url: str, form: Mapping[str, str], dpop: Dpop | None) -> Generator[Ste
 
 
 def _send(request: dict[str, Any], limit: int, dpop: Dpop | None) -> Generator[Step, Any, Outcome]:
-    outcome: Outcome = yield Send(request, limit)
+    return (yield from _perform(Send(request, limit), dpop))
+
+
+def _perform(step: Send | Open, dpop: Dpop | None) -> Generator[Step, Any, Outcome]:
+    outcome: Outcome = yield step
     if dpop is not None and isinstance(outcome, Answer):
-        dpop.learn_nonce(request["url"], outcome.headers)
+        dpop.learn_nonce(step.request["url"], outcome.headers)
     return outcome
 
 
@@ -203,8 +219,28 @@ def api_flow(
     issuer: str, call: ApiCall, discard: Callable[[str], None], dpop: Dpop | None = None
 ) -> Generator[Step, Any, Answer]:
     """Sends the call with a token. A refused token is replaced once."""
-    url = api_url(issuer, call.path)
-    headers = {**HEADERS, **call.headers}
+    return (yield from _call_flow(issuer, call, discard, dpop, False))
+
+
+def stream_flow(
+    issuer: str, call: ApiCall, discard: Callable[[str], None], dpop: Dpop | None = None
+) -> Generator[Step, Any, httpx.Response]:
+    """The same for a large answer. Its body is still to be read, and the response to be closed."""
+    answer = yield from _call_flow(issuer, call, discard, dpop, True)
+    if not isinstance(answer, OpenAnswer):
+        raise refusal(answer)
+    return answer.response
+
+
+def _call_flow(
+    issuer: str,
+    call: ApiCall,
+    discard: Callable[[str], None],
+    dpop: Dpop | None,
+    is_stream: bool,
+) -> Generator[Step, Any, Answer]:
+    url = api_url(issuer, call.path, call.base)
+    headers = {**HEADERS, **({"Accept": "*/*"} if is_stream else {}), **call.headers}
     method = call.method.upper()
     is_keyed = method == "POST" and KEYED.fullmatch(call.path) is not None
     if is_keyed and not any(name.lower() == "idempotency-key" for name in headers):
@@ -221,22 +257,26 @@ def api_flow(
         # the server.
         json = {"allowedScopes": [], **json}
 
-    def attempt_with(token: str) -> Callable[[], Generator[Step, Any, Outcome]]:
+    def attempt_with(token: str | None) -> Callable[[], Generator[Step, Any, Outcome]]:
         def attempt() -> Generator[Step, Any, Outcome]:
+            presented = {} if token is None else authorization(token, method, url, dpop)
             request = {
                 "method": method,
                 "url": url,
                 "params": _without_none(call.params),
                 "json": json,
                 "data": call.data,
-                "headers": headers | authorization(token, method, url, dpop),
+                "headers": headers | presented,
             }
             if call.timeout is not None:
                 request["timeout"] = call.timeout
-            return (yield from _send(request, MAX_ANSWER_BYTES, dpop))
+            step = Open(request) if is_stream else Send(request, MAX_ANSWER_BYTES)
+            return (yield from _perform(step, dpop))
 
         return lambda: _with_nonce(attempt)
 
+    if not call.needs_token:
+        return (yield from _patiently(attempt_with(None), is_repeatable, call.max_wait))
     token: str = yield Acquire()
     answer = yield from _patiently(attempt_with(token), is_repeatable, call.max_wait)
     if is_refused_token(answer.status, answer.headers):
@@ -246,7 +286,7 @@ def api_flow(
     return answer
 
 
-def api_url(issuer: str, path: str) -> str:
+def api_url(issuer: str, path: str, base: str = "/api/v1") -> str:
     """Raises ValueError for a path that leads out of the API."""
     if (
         not path.startswith("/")
@@ -254,7 +294,7 @@ def api_url(issuer: str, path: str) -> str:
         or any(part in (".", "..") for part in path.split("/"))
     ):
         raise ValueError("path must begin with / and is relative to /api/v1")
-    return f"{issuer}/api/v1{path}"
+    return f"{issuer}{base}{path}"
 
 
 def authorization(
@@ -265,14 +305,6 @@ def authorization(
         return {"Authorization": f"Bearer {token}"}
     proof = dpop.proof(method, url, access_token=token, body=body)
     return {"Authorization": f"DPoP {token}", "DPoP": proof}
-
-
-def lines_request(
-    url: str, params: Mapping[str, Any], token: str, dpop: Dpop | None
-) -> dict[str, Any]:
-    """For a large answer: the arguments of `build_request`."""
-    headers = {**HEADERS, "Accept": "*/*", **authorization(token, "GET", url, dpop)}
-    return {"method": "GET", "url": url, "params": params or None, "headers": headers}
 
 
 def is_refused_token(status: int, headers: Mapping[str, str]) -> bool:

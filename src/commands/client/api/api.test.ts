@@ -9,6 +9,7 @@ import { ioFor } from '../../../../test/support/commands-in-process.ts';
 import { createProgram, pathOf } from '../../program/program.ts';
 import { registerServerCommands } from '../../program/server-commands.ts';
 import { registerClientCommands } from '../client-commands.ts';
+import { kindOf } from '../names/kinds.ts';
 import { apiCommands } from './api-commands.ts';
 import { withoutCommand } from './command-names.ts';
 import { loadOperations } from './document.ts';
@@ -118,6 +119,42 @@ describe('all commands, also those of the server', () => {
       assert.match(command.createHelp().commandDescription(command), /^[A-Z].*[.)]$/s, pathOf(command));
       for (const { long, description, hidden, argChoices } of command.options)
         assert.ok(hidden || argChoices || description.length > 3, `${pathOf(command)} ${long}`);
+    }
+  });
+
+  const helpOf = (command: Command): string => {
+    let text = '';
+    command.configureOutput({ writeOut: (part) => (text += part) });
+    command.outputHelp();
+    return text;
+  };
+
+  it('have examples with options that they have; none deletes without showing it first', () => {
+    const byPath = new Map(all.map((command) => [pathOf(command).replace(/^\S+ /, ''), command]));
+    let examples = 0;
+    for (const command of all)
+      for (const [, line = ''] of helpOf(command).matchAll(/^ {2}(?:\S.* [|&]+ )?countersign (.+)$/gm)) {
+        const words = line.split(/ (?:&&|\|) /)[0]?.split(' ') ?? [];
+        const path = [3, 2, 1]
+          .map((length) => words.slice(0, length).join(' '))
+          .find((one) => byPath.has(one));
+        const known = byPath.get(path ?? '')?.options.flatMap(({ long, short }) => [long, short]);
+        assert.ok(known, line);
+        const unknown = words.filter((word) => /^--?[a-z]/.test(word) && !known.includes(word));
+        assert.deepEqual(unknown, [], line);
+        if (line.includes('--prune')) assert.match(line, /--plan/);
+        examples += 1;
+      }
+    assert.ok(examples > commands.length, String(examples));
+  });
+
+  it('have examples with names where ids are, and without options that only repeat a default', () => {
+    for (const command of commands) {
+      const [, , ...words] = exampleArguments(command, { forReaders: true });
+      for (const [index, { name }] of command.args.entries())
+        if (kindOf(command.operation.path, name))
+          assert.doesNotMatch(words[index] ?? '<', /^<|^[\da-f-]{36}$/);
+      assert.doesNotMatch(words.join(' '), /--no-| \{\}( |$)/, command.summary);
     }
   });
 

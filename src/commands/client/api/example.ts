@@ -1,19 +1,33 @@
 /** The arguments with which a command sends the example of its operation: for its help, for the reference page, and for the tests. */
+import { kindOf } from '../names/kinds.ts';
 import type { ApiCommand } from './api-commands.ts';
 import type { Field } from './fields.ts';
 
-/** `withOptional` adds the filters of the query. `secretFile` names the file of a secret field. */
+/**
+ * `withOptional` adds the filters of the query. `secretFile` names the file of a secret field. `forReaders`: names in place of ids, and no
+ * options that only repeat a default.
+ */
 export function exampleArguments(
   command: ApiCommand,
-  options: { readonly withOptional?: boolean; readonly secretFile?: string } = {},
+  options: {
+    readonly withOptional?: boolean;
+    readonly secretFile?: string;
+    readonly forReaders?: boolean;
+  } = {},
 ): string[] {
-  const ids = command.args.map(({ examples, name }) => String(examples?.default?.value ?? `<${name}>`));
+  const ids = command.args.map(({ examples, name }) => {
+    const kind = options.forReaders ? kindOf(command.operation.path, name) : undefined;
+    return kind?.example ?? String(examples?.default?.value ?? `<${name}>`);
+  });
   const flags = command.fields
     .filter((field) => field.example !== undefined)
     .filter((field) => field.in === 'body' || field.isRequired || options.withOptional)
+    .filter((field) => field.isRequired || !options.forReaders || !saysNothing(field.example))
     .flatMap((field) => flagsOf(field, field.example, options.secretFile ?? `${field.name}.txt`));
   return [command.group, command.verb, ...ids, ...flags];
 }
+
+const saysNothing = (value: unknown): boolean => value === false || JSON.stringify(value) === '{}';
 
 function flagsOf(field: Field, value: unknown, secretFile: string): string[] {
   const flag = `--${field.flag}`;

@@ -70,7 +70,7 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
   addConnectionOptions(own);
   own.addHelpText(
     'after',
-    `\nExample:\n  countersign ${exampleArguments(command).map(shellQuoted).join(' ')}`,
+    `\nExample:\n  countersign ${exampleArguments(command, { forReaders: true }).map(shellQuoted).join(' ')}`,
   );
   own.action(async (...received: unknown[]) => {
     const options = own.opts();

@@ -35,6 +35,14 @@ export interface Ids {
 /** This run creates it. */
 export const isNew = ({ key }: Reference): boolean => key.startsWith(newKey(''));
 
+const maxListed = 10;
+
+const listed = (candidates: readonly string[]): string =>
+  [
+    ...candidates.slice(0, maxListed).map(quoted),
+    ...(candidates.length > maxListed ? [`${candidates.length - maxListed} more`] : []),
+  ].join(', ');
+
 const newKey = (slug: string) => `new:${slug}`;
 
 export function createReferences(file: IdentityFile, live: LiveState, problems: Problems): References {
@@ -58,7 +66,10 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     const found = slugs.get(text) ?? (fileSlugs.has(text) ? undefined : named[0]);
     if (found?.status === 'deleted') problems.add(at, `organization ${quoted(text)} was deleted`);
     else if (found && found.slug !== text && named.length > 1)
-      problems.add(at, `${named.length} organizations are named ${quoted(text)}; give the slug or the id`);
+      problems.add(
+        at,
+        `${named.length} organizations are named ${quoted(text)}; give the slug of one: ${listed(named.map(({ slug }) => slug))}`,
+      );
     else if (found) return { key: found.organizationId, label: found.slug };
     else if (fileSlugs.has(text)) return { key: newKey(text), label: text };
     else if (live.organizations === undefined)
@@ -83,8 +94,10 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     if (found) return { key: keyOf(found), label: found.email };
     const email = fileEmails.get(keyOfEmail(text));
     if (email !== undefined) return { key: keyOfEmail(email), label: email };
-    if ([...agentsById.values()].some((one) => keyOfEmail(one.email) === keyOfEmail(text))) {
-      problems.add(at, `several organizations have an agent ${quoted(text)}; give its id`);
+    const namesakes = [...agentsById.values()].filter((one) => keyOfEmail(one.email) === keyOfEmail(text));
+    if (namesakes.length > 0) {
+      const each = namesakes.map((one) => `${one.agentId} of ${organizationLabel(one.organizationId)}`);
+      problems.add(at, `several organizations have an agent ${quoted(text)}; give the id: ${listed(each)}`);
       return undefined;
     }
     problems.add(at, `there is no agent ${quoted(text)}${suggestion(text, fileEmails.values())}`);

@@ -10,7 +10,7 @@ export function registerApply(program: Command, io: Io): void {
     program
       .command('apply')
       .description(
-        'make a server like a file: creates and changes organizations, agents, connections, roles of people, APIs, grants, trust policies and webhooks',
+        'make a server match a file: creates and changes organizations, agents, connections, roles of people, APIs, grants, trust policies and webhooks',
       )
       .requiredOption(
         '-f, --file <path>',
@@ -57,7 +57,7 @@ are not changed. A second run of the same file changes nothing. docs/guides/conf
 
 Examples:
   countersign apply -f identity.yaml --plan
-  countersign apply -f identity/ --prune
+  countersign apply -f identity/ --prune --plan
   generate-identities | countersign apply -f - --yes`;
 
 const exportHelp = `

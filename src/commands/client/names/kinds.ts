@@ -6,10 +6,14 @@ export interface Kind {
   readonly id: string;
   /** The fields that name it, and what people call them. The first field with a match decides. */
   readonly names: Readonly<Record<string, string>>;
+  /** A name, for the help. */
+  readonly example: string;
   /** The fields that tell two of the same name apart. */
   readonly shows: readonly string[];
   /** It is listed by organization. */
   readonly isOfOrganization?: boolean;
+  /** Asked first, where the filter of `list` would be for one of several names: the answer has entries of this name only. */
+  exactly?(text: string): List | undefined;
   /** `ids` are the other ids of the request. Filters only save time: the entries are compared again. */
   list(text: string, ids: Ids): List;
 }
@@ -30,22 +34,27 @@ const agent: Kind = {
   noun: 'agent',
   id: 'agentId',
   names: { email: 'e-mail address' },
+  example: 'screener-1@talent.example.com',
   shows: ['email', 'organizationId', 'status'],
   list: (text) => ({ path: '/agents', query: { q: text } }),
 };
 
-const organization: Kind = {
+export const organizationKind: Kind = {
   noun: 'organization',
   id: 'organizationId',
-  names: { slug: 'slug' },
-  shows: ['name', 'status'],
-  list: (text) => ({ path: '/organizations', query: { slug: text } }),
+  names: { slug: 'slug', name: 'name' },
+  example: 'talent',
+  shows: ['slug', 'name', 'status'],
+  exactly: (text) =>
+    /^[a-z0-9-]{1,63}$/.test(text) ? { path: '/organizations', query: { slug: text } } : undefined,
+  list: () => ({ path: '/organizations' }),
 };
 
 const resource: Kind = {
   noun: 'API',
   id: 'resourceId',
   names: { identifier: 'identifier', name: 'name' },
+  example: 'https://api.talent.example.com',
   shows: ['identifier', 'name', 'organizationId'],
   list: (text) => ({ path: '/resources', query: { q: text } }),
 };
@@ -61,6 +70,7 @@ const person: Kind = {
   noun: 'person',
   id: 'personId',
   names: { email: 'e-mail address', name: 'name' },
+  example: 'ada@talent.example.com',
   shows: ['name', 'email', 'role', 'issuer', 'subject', 'status'],
   isOfOrganization: true,
   list: (_, { organizationId }) => ({ path: `/organizations/${organizationId}/people` }),
@@ -70,6 +80,7 @@ const connection: Kind = {
   noun: 'connection',
   id: 'connectionId',
   names: { name: 'name', issuer: 'issuer' },
+  example: 'Example Login',
   shows: ['name', 'issuer', 'clientId', 'status'],
   isOfOrganization: true,
   list: (_, { organizationId }) => ({ path: `/organizations/${organizationId}/connections` }),
@@ -79,6 +90,7 @@ const credential: Kind = {
   noun: 'active credential',
   id: 'credentialId',
   names: { name: 'name' },
+  example: 'ci',
   shows: ['name', 'createdAt', 'expiresAt'],
   list: (_, { known }) => ({ path: `/agents/${known.agentId}/credentials`, query: { status: 'active' } }),
 };
@@ -87,6 +99,7 @@ const trustPolicy: Kind = {
   noun: 'trust policy',
   id: 'policyId',
   names: { name: 'name' },
+  example: 'GitHub main',
   shows: ['name', 'agentId', 'provider', 'subject', 'status'],
   list: () => ({ path: '/oidc/trust-policies' }),
 };
@@ -95,6 +108,7 @@ const webhook: Kind = {
   noun: 'webhook',
   id: 'id',
   names: { name: 'name', url: 'URL' },
+  example: 'Orders',
   shows: ['name', 'url', 'organization_id'],
   list: () => ({ path: '/webhooks' }),
 };
@@ -103,6 +117,7 @@ const partner: Kind = {
   noun: 'partner',
   id: 'id',
   names: { name: 'name', issuer: 'issuer' },
+  example: 'https://idp.example.com',
   shows: ['name', 'issuer'],
   list: () => ({ path: '/federation/partners' }),
 };
@@ -111,6 +126,7 @@ const listing: Kind = {
   noun: 'listing',
   id: 'listingId',
   names: { title: 'title' },
+  example: 'Resume screener',
   shows: ['title', 'agentId', 'organizationSlug', 'status'],
   list: () => ({ path: '/marketplace/listings' }),
 };
@@ -125,9 +141,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   agentId: agent,
   delegateeId: agent,
   actorId: agent,
-  orgId: organization,
-  organizationId: organization,
-  organization_id: organization,
+  orgId: organizationKind,
+  organizationId: organizationKind,
+  organization_id: organizationKind,
   resourceId: resource,
   personId: person,
   approvers: person,

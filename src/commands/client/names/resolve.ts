@@ -1,19 +1,18 @@
 /** The one place where a command finds the id of a thing that the user has named. */
 import { isUuid } from '../../../kernel/ids.ts';
-import { CommandError, exitCodes } from '../../command-error.ts';
+import { CommandError } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { quoted } from '../../terminal.ts';
 import { type AccountOptions, accountFrom, organizationOf } from '../account.ts';
 import { type Entry, isEntry, rowsIn } from '../api/table.ts';
-import { suggestion } from '../apply/file/nearest.ts';
 import { ApiError, type Connection, connect } from '../connection.ts';
-import { type Kind, namesOf } from './kinds.ts';
+import { findId, requireId } from './choose.ts';
+import type { Kind, List } from './kinds.ts';
 
 /** `known` are the other ids of the request, by name. */
 export type IdOf = (kind: Kind, text: string, known?: Readonly<Record<string, string>>) => Promise<string>;
 
 const pageSize = 100;
-const maxShown = 20;
 
 export function createIdOf(io: Io, options: AccountOptions): IdOf {
   let connection: Connection | undefined;
@@ -24,8 +23,10 @@ export function createIdOf(io: Io, options: AccountOptions): IdOf {
     const organizationId = kind.isOfOrganization
       ? (given ?? (await organizationOf(io, accountFrom(io, options))))
       : '';
-    const entries = await listOf(connection, kind, text, { known, organizationId });
-    return only(kind, text, entries);
+    const read = (list: List) => listOf(connection as Connection, kind, text, list);
+    const exact = kind.exactly?.(text);
+    const id = exact && findId(kind, text, await read(exact));
+    return id ?? requireId(kind, text, await read(kind.list(text, { known, organizationId })));
   };
 }
 
@@ -33,9 +34,8 @@ async function listOf(
   connection: Connection,
   kind: Kind,
   text: string,
-  ids: Parameters<Kind['list']>[1],
+  { path, query }: List,
 ): Promise<Entry[]> {
-  const { path, query } = kind.list(text, ids);
   const entries: Entry[] = [];
   try {
     for (let page = 1; ; page += 1) {
@@ -56,42 +56,3 @@ async function listOf(
     );
   }
 }
-
-function only(kind: Kind, text: string, entries: readonly Entry[]): string {
-  for (const field of Object.keys(kind.names)) {
-    const found = entries.filter((entry) => isSame(entry[field], text, field));
-    if (found.length > 1) throw ambiguous(kind, text, found);
-    const id = found[0]?.[kind.id];
-    if (typeof id === 'string') return id;
-  }
-  const known = entries.flatMap((entry) =>
-    Object.keys(kind.names).map((field) => String(entry[field] ?? '')),
-  );
-  throw new CommandError(
-    `there is no ${kind.noun} ${quoted(text)} that this account can see; give its ${namesOf(kind)}${quoted(suggestion(text, known))}`,
-    exitCodes.notFound,
-  );
-}
-
-/** As the server compares them: addresses in any case. */
-const isSame = (value: unknown, text: string, field: string): boolean =>
-  field === 'email' ? String(value).toLowerCase() === text.toLowerCase() : value === text;
-
-function ambiguous({ noun, id, shows }: Kind, text: string, found: readonly Entry[]): CommandError {
-  const lines = found
-    .slice(0, maxShown)
-    .map((entry) =>
-      [entry[id], ...shows.map((field) => `${field}=${shown(entry[field])}`)].map(quoted).join('  '),
-    );
-  const more = found.length - lines.length;
-  return new CommandError(
-    [
-      `${found.length} things are called ${quoted(text)} where the command needs one ${noun}; give the id of one:`,
-      ...lines.map((line) => `  ${line}`),
-      ...(more > 0 ? [`  and ${more} more`] : []),
-    ].join('\n'),
-    exitCodes.usage,
-  );
-}
-
-const shown = (value: unknown): string => (value === null || value === undefined ? '-' : String(value));

@@ -1,4 +1,5 @@
 /** `countersign login` and `logout`: stores a profile that works, and removes it. The profile is a client, or a session of a person. */
+import { isUuid } from '../../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { ask, askSecret, hasTerminal, readSecretFromInput } from '../../prompt.ts';
@@ -75,12 +76,25 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   if (givenId === undefined && !options.secretStdin && hasTerminal(io))
     return signInWithBrowser(io, url, options.browser ?? true);
   const clientId = givenId ?? knownId(known);
+  refuseOtherIds(clientId);
   const clientSecret = await enterSecret(io, 'client secret', '--secret-stdin', options.secretStdin);
   const profile = { url, clientId, clientSecret };
   // A profile that does not work is not stored.
   const { access_token: token, expires_in: expiresIn } = await requestToken(profile);
   await keepToken(io, { ...profile, isStored: true }, { token, expiresIn });
   return { profile, as: quoted(clientId) };
+}
+
+/** A name cannot be looked up: nobody has signed in yet. So a wrong id is refused before the secret is asked for. */
+function refuseOtherIds(clientId: string): void {
+  if (isUuid(clientId)) return;
+  const problem = /^https:\/\//i.test(clientId)
+    ? 'a client with a metadata document, which has no client secret; --client-id takes the UUID of an agent'
+    : 'no client id; it is a UUID such as 7c9e6679-7425-40de-944b-e07fc1f90ae7';
+  throw new CommandError(
+    `${quoted(clientId)} is ${problem}. It is the id of the agent: the console shows it on the page of the agent under Identity, and \`countersign agents list\` lists it where somebody has signed in`,
+    exitCodes.usage,
+  );
 }
 
 async function signInWithCode(address: string, code: string, verifier?: string): Promise<SignedIn> {

@@ -6,7 +6,7 @@ import { addConnectionOptions } from '../connection-options.ts';
 export function registerProfiles(program: Command, io: Io): void {
   program
     .command('login')
-    .summary('store a profile for a server, and use it')
+    .summary('sign in to a server, and store a profile for the other commands')
     .description(
       'Opens your browser, where you sign in to the console and allow it, and comes back by itself. With a client id, asks for its secret instead. Stores a profile in a file that only you can read. The profile becomes the current one.',
     )
@@ -17,7 +17,7 @@ export function registerProfiles(program: Command, io: Io): void {
     .option('--profile <name>', 'name of the profile', 'default')
     .option(
       '--client-id <id>',
-      'sign in as a client, the UUID of an agent, with its secret instead of a browser (default: COUNTERSIGN_CLIENT_ID)',
+      'sign in as a client, with its secret instead of a browser: the UUID of an agent, no name (default: COUNTERSIGN_CLIENT_ID)',
     )
     .option('--insecure-http', 'send the secret over plain http to a server that is not on this machine')
     .option('--secret-stdin', 'read the client secret from standard input instead of asking for it')
@@ -32,6 +32,7 @@ export function registerProfiles(program: Command, io: Io): void {
       'after',
       `
 The client secret and the code are never options: other users of the machine could see them, and the shell would keep them in its history.
+The client id is the id of the agent: the console shows it on the page of the agent under Identity. A name cannot be looked up before you have signed in.
 The browser must be on this machine: it brings the answer to a port of 127.0.0.1. Where there is none, use --code: the console shows a code in its account menu, "Sign in to the command line". The variable BROWSER names another program, or none.
 A profile of a browser or a code acts under your own name. It ends after 8 hours at most, or when you sign out of the session in the console that allowed it. When that session has ended without use, signing out of a later one does not end it; "countersign logout" does.
 

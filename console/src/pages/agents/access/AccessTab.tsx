@@ -7,6 +7,7 @@ import { type Column, TableOrText, timeColumn } from '../../../components/DataTa
 import { Icon } from '../../../components/Icon.tsx';
 import { PartyName } from '../../../components/PartyName.tsx';
 import { QueryState } from '../../../components/QueryState.tsx';
+import { roleWord } from '../../../components/role-words.ts';
 import { ScopeList } from '../../../components/ScopeList.tsx';
 import { Section } from '../../../components/Section.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
@@ -33,7 +34,7 @@ export function AccessTab({ agent }: { readonly agent: Agent }) {
               />
               {role && (
                 <Text size="sm">
-                  Role in its organization: <Badge tt="none">{role}</Badge>
+                  Role in its organization: <Badge tt="none">{roleWord(role)}</Badge>
                 </Text>
               )}
               {!active && (
@@ -125,5 +126,5 @@ const policyColumns: readonly Column<PolicyAccess>[] = [
         />
       ),
   },
-  { header: 'Role', cell: ({ actsAsAdmin }) => (actsAsAdmin ? 'admin' : 'none') },
+  { header: 'Role', cell: ({ actsAsAdmin }) => roleWord(actsAsAdmin ? 'admin' : 'none') },
 ];

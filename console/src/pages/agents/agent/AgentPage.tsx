@@ -90,10 +90,12 @@ function LoadedAgent({ agent }: { readonly agent: Agent }) {
         title={<TenantText text={nameOf(agent)} multiline />}
         description={
           <>
-            {agent.displayName !== null && <TenantText text={agent.email} multiline />}
-            <span>
-              {agent.agentType} in {agent.deploymentEnv}
-            </span>
+            {agent.displayName !== null && (
+              <>
+                <TenantText text={agent.email} multiline /> ·{' '}
+              </>
+            )}
+            {agent.agentType} in {agent.deploymentEnv}
           </>
         }
         actions={<AgentActions agent={agent} />}

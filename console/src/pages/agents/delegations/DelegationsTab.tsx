@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import type { Agent, DelegationChain } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
-import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
+import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
 import { useCan, useMayLendForOthers, useSession } from '../../../app/session-context.tsx';
+import classes from '../../../components/AgentName.module.css';
 import { AgentName } from '../../../components/AgentName.tsx';
 import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
@@ -34,8 +35,15 @@ const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
   {
     header: 'Direction',
     width: '6.5rem',
-    cell: ({ delegatorId, delegateeId }) =>
-      delegatorId === agentId ? 'given' : delegateeId === agentId ? 'received' : 'passed on',
+    cell: ({ chainId, delegatorId, delegateeId }) => (
+      <PageLink
+        to="/delegations"
+        search={{ agentId, selected: chainId, status: 'all', view: 'table' }}
+        className={classes.link}
+      >
+        {delegatorId === agentId ? 'given' : delegateeId === agentId ? 'received' : 'passed on'}
+      </PageLink>
+    ),
   },
   {
     header: 'From',
@@ -45,8 +53,7 @@ const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
   { header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
   {
     header: 'API',
-    cell: ({ resource }) =>
-      resource === null ? "this server's own" : <TenantText text={resource.join(', ')} />,
+    cell: ({ resource }) => (resource === null ? 'Countersign' : <TenantText text={resource.join(', ')} />),
   },
   statusColumn('6.5rem'),
   timeColumn('Expires', ({ expiresAt }) => expiresAt),
@@ -63,7 +70,6 @@ function DelegationList({ agent: { agentId, status } }: { readonly agent: Agent 
   const [{ role, chain, page }, setSearch] = usePageSearch(agentPage);
   const session = useSession();
   const can = useCan();
-  const goTo = useGoTo();
   const named = can('audit:read') || agentId !== session.agentId ? { agentId } : {};
   const input = { query: { ...named, role: role ?? 'any', status: chain, page, limit } } as const;
   const delegations = useApi('listDelegations', input, { keepPrevious: true });
@@ -96,9 +102,6 @@ function DelegationList({ agent: { agentId, status } }: { readonly agent: Agent 
       search={{ role, chain }}
       onSearch={setSearch}
       filters={filters}
-      onOpen={({ chainId }) =>
-        goTo({ to: '/delegations', search: { agentId, selected: chainId, status: 'all', view: 'table' } })
-      }
       empty={{
         icon: 'delegations',
         title: 'No delegations',

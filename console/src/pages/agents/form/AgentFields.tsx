@@ -42,13 +42,11 @@ export function AgentFields({
         <TextInput
           label="Owner"
           description="The team or person who answers for it"
-          required
           {...form.getInputProps('owner')}
         />
         <TextInput
           label="Version"
           description="A semantic version such as 1.4.0"
-          required
           {...form.getInputProps('version')}
         />
       </SimpleGrid>
@@ -63,7 +61,6 @@ export function AgentFields({
       <TagsInput
         label="Capabilities"
         description="Each of the form resource:action, such as resume:read. Press Enter after each."
-        required={!isDocument}
         splitChars={[',', ' ']}
         acceptValueOnBlur
         {...form.getInputProps('capabilities')}

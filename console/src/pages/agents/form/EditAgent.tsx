@@ -5,7 +5,7 @@ import { useSession } from '../../../app/session-context.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { AgentFields } from './AgentFields.tsx';
-import { grantableScopes, problemsOf, toChange, valuesOf } from './agent-form.ts';
+import { grantableScopes, problemsOf, requiredOf, toChange, valuesOf } from './agent-form.ts';
 
 /** Changes an agent. Only the fields that differ are sent. */
 export function EditAgent({ agent: current, opened, onClose }: DialogProps & { readonly agent: Agent }) {
@@ -23,7 +23,8 @@ export function EditAgent({ agent: current, opened, onClose }: DialogProps & { r
       submitLabel="Save changes"
       size="lg"
       initialValues={valuesOf(agent)}
-      validate={(values) => problemsOf(values, { isDocument })}
+      required={requiredOf(isDocument)}
+      validate={problemsOf}
       operation="updateAgent"
       inputOf={(values) => ({ params: { agentId: agent.agentId }, body: toChange(values, agent) })}
       isUnchanged={(values) => Object.keys(toChange(values, agent)).length === 0}

@@ -4,8 +4,16 @@ import { useGoTo } from '../../../app/navigation.tsx';
 import { useSession } from '../../../app/session-context.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
+import { FormSection } from '../../../components/FormSection.tsx';
 import { AgentFields } from './AgentFields.tsx';
-import { grantableScopes, newAgentValues, operatorScope, problemsOf, toNewAgent } from './agent-form.ts';
+import {
+  grantableScopes,
+  newAgentValues,
+  operatorScope,
+  problemsOf,
+  requiredOf,
+  toNewAgent,
+} from './agent-form.ts';
 
 /** Registers an agent and goes to its page, where the next step is a credential. */
 export function RegisterAgent({ opened, onClose }: DialogProps) {
@@ -27,7 +35,8 @@ export function RegisterAgent({ opened, onClose }: DialogProps) {
       submitLabel="Register agent"
       size="lg"
       initialValues={newAgentValues(organizationId)}
-      validate={(values) => problemsOf(values)}
+      required={requiredOf(false)}
+      validate={problemsOf}
       operation="createAgent"
       inputOf={(values) => ({ body: toNewAgent(values) })}
       refreshes={['/agents', '/overview']}
@@ -43,19 +52,22 @@ export function RegisterAgent({ opened, onClose }: DialogProps) {
             description="The name of the agent. It is unique on this server and cannot change later."
             placeholder="screener@example.com"
             type="email"
-            required
             data-autofocus
             {...form.getInputProps('email')}
           />
-          {multiTenant && scopes.includes(operatorScope) && (
-            <TextInput
-              label="Organization id"
-              description="Your own unless you change it: operators register agents for every organization."
-              required
-              {...form.getInputProps('organization_id')}
-            />
-          )}
           <AgentFields form={form} grantable={grantableScopes(scopes)} />
+          {multiTenant && scopes.includes(operatorScope) && (
+            <FormSection
+              title="Organization"
+              summary={form.values.organization_id === organizationId ? 'yours' : 'another'}
+            >
+              <TextInput
+                label="Organization id"
+                description="Your own unless you change it: operators register agents for every organization."
+                {...form.getInputProps('organization_id')}
+              />
+            </FormSection>
+          )}
         </>
       )}
     </FormDialog>

@@ -6,6 +6,7 @@ import {
   type Scope,
   scopeDescriptions,
 } from '../../../api/generated.ts';
+import type { RequiredFields } from '../../../components/required-fields.ts';
 import { labelProblem, labelsOf, labelTexts } from './labels.ts';
 
 export const deploymentEnvs = [
@@ -135,19 +136,17 @@ const comparable = (value: unknown): unknown =>
       ? Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
       : value;
 
-type Problems = Partial<Record<keyof AgentValues, string>>;
+/** The agent of a client document has no capabilities. */
+export const requiredOf = (isDocument: boolean): RequiredFields<AgentValues> => ({
+  email: 'Enter an e-mail address; it becomes the name of the agent',
+  organization_id: 'Enter the id of the organization',
+  owner: 'Enter who answers for the agent',
+  version: 'Enter a version such as 1.0.0',
+  ...(!isDocument && { capabilities: 'Enter at least one, such as resume:read, and press Enter' }),
+});
 
-/** What can be said before the request. The API has the last word. The agent of a client document has no capabilities. */
-export function problemsOf(values: AgentValues, { isDocument = false } = {}): Problems {
-  const wrongLabel = labelProblem(values.labels);
-  return {
-    ...(wrongLabel && { labels: wrongLabel }),
-    ...(values.email.trim() === '' && { email: 'Enter an e-mail address; it becomes the name of the agent' }),
-    ...(values.version.trim() === '' && { version: 'Enter a version such as 1.0.0' }),
-    ...(values.owner.trim() === '' && { owner: 'Enter who answers for the agent' }),
-    ...(!isDocument &&
-      values.capabilities.length === 0 && {
-        capabilities: 'Enter at least one, such as resume:read, and press Enter',
-      }),
-  };
+/** What can be said before the request. The API has the last word. */
+export function problemsOf({ labels }: AgentValues): Partial<Record<keyof AgentValues, string>> {
+  const wrongLabel = labelProblem(labels);
+  return wrongLabel ? { labels: wrongLabel } : {};
 }

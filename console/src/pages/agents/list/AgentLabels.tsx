@@ -26,6 +26,7 @@ export function AgentLabels({ labels, most = 20 }: AgentLabelsProps) {
           size="sm"
           tt="none"
           fw={400}
+          ff="monospace"
           maw="100%"
           style={{ cursor: 'pointer' }}
         >

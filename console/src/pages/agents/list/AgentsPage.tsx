@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import type { ListedAgent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../../app/navigation.tsx';
-import { useCan, useSession } from '../../../app/session-context.tsx';
+import { useCan } from '../../../app/session-context.tsx';
 import { agentTypes } from '../../../components/agent-types.ts';
 import { CopyAs } from '../../../components/CopyAs.tsx';
 import type { Column } from '../../../components/DataTable.tsx';
@@ -11,18 +11,17 @@ import type { Filter } from '../../../components/FilterBar.tsx';
 import { IconButton } from '../../../components/IconButton.tsx';
 import { ListPage } from '../../../components/ListPage.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { agentStatuses, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
+import { agentStatuses, deploymentEnvs } from '../form/agent-form.ts';
 import { labelFilter } from '../form/labels.ts';
 import { RegisterAgent } from '../form/RegisterAgent.tsx';
 import { agentsPage } from '../page.ts';
 import { AgentCell } from './AgentCell.tsx';
-import { accessText, dayText, nameOf } from './agent-rows.ts';
+import classes from './AgentsPage.module.css';
+import { accessLines, dayText, nameOf } from './agent-rows.ts';
 import { Expiry } from './Expiry.tsx';
 import { SelectedAgents } from './SelectedAgents.tsx';
 
 const limit = 25;
-const idStart = 8;
-const maxOrganizations = 100;
 
 const filters: readonly Filter[] = [
   {
@@ -52,12 +51,23 @@ const filters: readonly Filter[] = [
   { kind: 'time' },
 ];
 
+const AccessLines = ({ agent }: { readonly agent: ListedAgent }) => (
+  <>
+    {accessLines(agent).map((line) => (
+      <div key={line} className={classes.line}>
+        {line}
+      </div>
+    ))}
+  </>
+);
+
 const columns: readonly Column<ListedAgent>[] = [
   { header: 'Agent', sort: { by: 'name', first: 'asc' }, cell: (agent) => <AgentCell agent={agent} /> },
-  statusColumn('8rem'),
+  statusColumn('7rem'),
   {
     header: 'Runs as',
-    width: '7.5rem',
+    width: '6.5rem',
+    isMinor: true,
     cell: ({ agentType, deploymentEnv }) => (
       <div>
         {agentType}
@@ -67,11 +77,11 @@ const columns: readonly Column<ListedAgent>[] = [
       </div>
     ),
   },
-  { header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
-  { header: 'Access', width: '9rem', cell: accessText },
+  { header: 'Owner', isMinor: true, cell: ({ owner }) => <TenantText text={owner} /> },
+  { header: 'Access', width: '7rem', cell: (agent) => <AccessLines agent={agent} /> },
   {
     header: 'Last token',
-    width: '7rem',
+    width: '6.5rem',
     cell: ({ lastTokenDate }) =>
       lastTokenDate ? (
         <time dateTime={lastTokenDate} title={`${lastTokenDate} (UTC)`}>
@@ -83,40 +93,15 @@ const columns: readonly Column<ListedAgent>[] = [
   },
   {
     header: 'Secret expires',
-    width: '8rem',
+    width: '7.5rem',
     cell: ({ secretExpiresAt = null }) => <Expiry time={secretExpiresAt} />,
   },
   timeColumn('Registered', ({ createdAt }) => createdAt, {
-    width: '8rem',
+    width: '7.5rem',
+    isMinor: true,
     sort: { by: 'createdAt', first: 'desc', isDefault: true },
   }),
 ];
-
-/** An operator sees the agents of all organizations. Their names come with one request. */
-function useColumns(): readonly Column<ListedAgent>[] {
-  const { scopes, multiTenant, organizationId: own } = useSession();
-  const isShown = multiTenant && scopes.includes(operatorScope);
-  const organizations = useApi(
-    'listOrganizations',
-    { query: { limit: maxOrganizations } },
-    { enabled: isShown },
-  );
-  if (!isShown) return columns;
-  const names = new Map(organizations.data?.data.map(({ organizationId, name }) => [organizationId, name]));
-  const organizationColumn: Column<ListedAgent> = {
-    header: 'Organization',
-    width: '8rem',
-    cell: ({ organizationId }) =>
-      organizationId === own ? (
-        'yours'
-      ) : (
-        <span title={organizationId}>
-          <TenantText text={names.get(organizationId) ?? organizationId.slice(0, idStart)} />
-        </span>
-      ),
-  };
-  return [...columns.slice(0, 2), organizationColumn, ...columns.slice(2)];
-}
 
 export function AgentsPage() {
   const [search, setSearch] = usePageSearch(agentsPage);
@@ -141,7 +126,7 @@ export function AgentsPage() {
         description="The identities of your agents. Each can hold credentials, scopes of APIs, and delegations."
         noun="agents"
         query={agents}
-        columns={useColumns()}
+        columns={columns}
         rowId={({ agentId }) => agentId}
         search={{ ...filtered, from, to }}
         onSearch={setSearch}

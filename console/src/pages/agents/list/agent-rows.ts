@@ -16,17 +16,17 @@ export function dayText(date: string, now: number): string {
   return words.format(Math.ceil(days / 30.44), 'month');
 }
 
-/** "2 APIs, 5 scopes here": what the tokens of an agent can be for. */
-export function accessText({
+/** "2 APIs" and "5 scopes here": what the tokens of an agent can be for. */
+export function accessLines({
   grantedApis = 0,
   allowedScopes,
-}: Pick<ListedAgent, 'grantedApis' | 'allowedScopes'>): string {
+}: Pick<ListedAgent, 'grantedApis' | 'allowedScopes'>): string[] {
   const parts = [
     grantedApis > 0 && `${grantedApis} ${grantedApis === 1 ? 'API' : 'APIs'}`,
     allowedScopes.length > 0 &&
       `${allowedScopes.length} ${allowedScopes.length === 1 ? 'scope' : 'scopes'} here`,
-  ].filter(Boolean);
-  return parts.length > 0 ? parts.join(', ') : 'nothing';
+  ].filter((part) => part !== false);
+  return parts.length > 0 ? parts : ['nothing'];
 }
 
 const columns: Readonly<Record<string, (agent: ListedAgent) => string>> = {

@@ -1,4 +1,5 @@
-import { ActionIcon, Group, Text, Title } from '@mantine/core';
+import { ActionIcon, Group, Stack, Text, Title } from '@mantine/core';
+import { CommandLineSource } from '../../../components/CommandLineSource.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import classes from '../Audit.module.css';
 import { FileResult } from '../FileResult.tsx';
@@ -15,9 +16,12 @@ export function ExportPanel({ file, state, verifyAgain, clear }: Exporter) {
           <Icon name="close" />
         </ActionIcon>
       </Group>
-      <Text size="sm" c="dimmed" mb="sm">
-        Check it anywhere: <code>countersign audit verify {file.name}</code>
-      </Text>
+      <Stack gap={4} mb="sm">
+        <Text size="sm" c="dimmed">
+          Check it anywhere: <code>countersign audit verify {file.name}</code>
+        </Text>
+        <CommandLineSource />
+      </Stack>
       <FileResult state={state} bytes={file.blob.size} onRetry={verifyAgain} onCancel={clear} />
     </section>
   );

@@ -10,6 +10,7 @@ import {
   newConnectionOf,
   problemsOf,
   redirectUri,
+  requiredOf,
   valuesOf,
 } from './connection-values.ts';
 
@@ -33,7 +34,8 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
       submitLabel={isNew ? 'Add connection' : 'Save connection'}
       size="lg"
       initialValues={valuesOf(connection)}
-      validate={problemsOf(isNew)}
+      required={requiredOf(isNew)}
+      validate={problemsOf}
       operation={isNew ? 'createConnection' : 'updateConnection'}
       inputOf={(values: ConnectionValues) =>
         connection
@@ -49,7 +51,6 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
           <TextInput
             label="Name"
             description="On the button that people sign in with."
-            required
             maxLength={64}
             data-autofocus
             {...form.getInputProps('name')}
@@ -58,7 +59,6 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
             label="Issuer"
             description={isNew ? 'The address of the provider. It cannot change later.' : 'It cannot change.'}
             placeholder="https://login.example.com"
-            required
             readOnly={!isNew}
             maxLength={1_024}
             inputMode="url"
@@ -68,7 +68,6 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
           <TextInput
             label="Client ID"
             description="As the provider names this instance."
-            required
             maxLength={255}
             autoComplete="off"
             spellCheck={false}
@@ -77,7 +76,6 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
           <PasswordInput
             label="Client secret"
             description={isNew ? 'Stored encrypted; no page shows it again.' : 'Empty: the stored one stays.'}
-            required={isNew}
             maxLength={1_024}
             autoComplete="new-password"
             {...form.getInputProps('clientSecret')}

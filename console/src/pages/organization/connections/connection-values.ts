@@ -1,6 +1,7 @@
 /** The form of a connection, and the requests that it makes. */
 import type { Connection, ConnectionChange, NewConnection } from '../../../api/generated.ts';
 import { type ConditionValues, conditionOf, conditionValuesOf } from '../../../components/conditions.ts';
+import type { RequiredFields } from '../../../components/required-fields.ts';
 
 export interface ConnectionValues extends Record<string, unknown> {
   name: string;
@@ -46,16 +47,15 @@ export const newConnectionOf = (values: ConnectionValues): NewConnection => ({
 });
 
 /** A new connection needs its secret. */
-export const problemsOf =
-  (isNew: boolean) =>
-  (values: ConnectionValues): Partial<Record<keyof ConnectionValues, string>> => ({
-    ...(values.name.trim() === '' && { name: 'Give it a name: people see it on the sign-in button.' }),
-    ...(values.issuer.trim() === '' && { issuer: 'Enter the issuer of the provider.' }),
-    ...(values.clientId.trim() === '' && { clientId: 'Enter the client id that the provider gave.' }),
-    ...(isNew &&
-      values.clientSecret === '' && { clientSecret: 'Enter the client secret that the provider gave.' }),
-    ...(!values.scopes.includes('openid') && { scopes: 'openid must be one of them.' }),
-  });
+export const requiredOf = (isNew: boolean): RequiredFields<ConnectionValues> => ({
+  name: 'Give it a name: people see it on the sign-in button.',
+  issuer: 'Enter the issuer of the provider.',
+  clientId: 'Enter the client id that the provider gave.',
+  ...(isNew && { clientSecret: 'Enter the client secret that the provider gave.' }),
+});
+
+export const problemsOf = ({ scopes }: ConnectionValues): Partial<Record<keyof ConnectionValues, string>> =>
+  scopes.includes('openid') ? {} : { scopes: 'openid must be one of them.' };
 
 /** The same for every connection of the instance. */
 export const redirectUri = (origin: string): string => `${origin}/console/api/oidc/callback`;

@@ -5,7 +5,7 @@ import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { visibleText } from '../../../components/TenantText.tsx';
 import { personRoles, RoleField } from '../RoleField.tsx';
-import { invitationOf, invitationProblems, newInvitation } from './invitation.ts';
+import { invitationOf, newInvitation, requiredOf } from './invitation.ts';
 
 interface InvitePersonProps extends DialogProps {
   readonly organizationId: string;
@@ -23,7 +23,7 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
       title="Invite a person"
       submitLabel="Invite person"
       initialValues={newInvitation(connections, issuer)}
-      validate={invitationProblems}
+      required={requiredOf}
       operation="invitePerson"
       inputOf={(values) => ({ params: { orgId: organizationId }, body: invitationOf(values) })}
       refreshes={['/organizations']}
@@ -34,7 +34,6 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
           <TextInput
             label="Name"
             description="The audit log shows it beside the actions of this person."
-            required
             maxLength={100}
             data-autofocus
             {...form.getInputProps('name')}
@@ -45,7 +44,6 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
                 label="E-mail"
                 description="The invitation waits until a person with this address, verified by the provider, signs in through the connection."
                 type="email"
-                required
                 maxLength={254}
                 spellCheck={false}
                 {...form.getInputProps('email')}
@@ -65,7 +63,6 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
               <TextInput
                 label="Issuer"
                 description="The address of the OpenID provider."
-                required
                 maxLength={1_024}
                 spellCheck={false}
                 {...form.getInputProps('issuer')}
@@ -73,7 +70,6 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
               <TextInput
                 label="Subject"
                 description="Who the person is at the provider (sub), not an e-mail address. A person without an invitation sees it on the sign-in page after trying to sign in."
-                required
                 maxLength={255}
                 spellCheck={false}
                 {...form.getInputProps('subject')}
@@ -84,7 +80,6 @@ export function InvitePerson({ organizationId, connections, issuer, opened, onCl
           {form.values.role !== 'member' && (
             <AgentSelect
               organizationId={organizationId}
-              required
               label="Acts through"
               description="The person has the scopes of this agent. You need all of them yourself."
               {...form.getInputProps('agentId')}

@@ -1,5 +1,6 @@
 /** The form of an invitation, and the request that it makes. */
 import type { Connection, NewPerson } from '../../../api/generated.ts';
+import type { RequiredFields } from '../../../components/required-fields.ts';
 
 interface InvitationValues extends Record<string, unknown> {
   name: string;
@@ -41,15 +42,10 @@ export function invitationOf(values: InvitationValues): NewPerson {
   };
 }
 
-export function invitationProblems(
-  values: InvitationValues,
-): Partial<Record<keyof InvitationValues, string>> {
-  const isEmpty = (field: keyof InvitationValues) => String(values[field]).trim() === '';
-  return {
-    ...(isEmpty('name') && { name: 'Enter a name' }),
-    ...(isByEmail(values) && isEmpty('email') && { email: 'Enter an e-mail address' }),
-    ...(!isByEmail(values) && isEmpty('issuer') && { issuer: 'Enter the issuer of the provider' }),
-    ...(!isByEmail(values) && isEmpty('subject') && { subject: 'Enter the subject' }),
-    ...(values.role !== 'member' && isEmpty('agentId') && { agentId: 'Choose an agent' }),
-  };
-}
+export const requiredOf = (values: InvitationValues): RequiredFields<InvitationValues> => ({
+  name: 'Enter a name',
+  ...(isByEmail(values)
+    ? { email: 'Enter an e-mail address' }
+    : { issuer: 'Enter the issuer of the provider', subject: 'Enter the subject' }),
+  ...(values.role !== 'member' && { agentId: 'Choose an agent' }),
+});

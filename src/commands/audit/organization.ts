@@ -1,0 +1,49 @@
+/** `--organization` of the commands of the audit log: an id, or a slug or name that is looked up. */
+import { isUuid } from '../../kernel/ids.ts';
+import { defaultDataFolder } from '../client/connection-options.ts';
+import { organizationKind } from '../client/names/kinds.ts';
+import { CommandError } from '../command-error.ts';
+import type { Io } from '../io.ts';
+import { printError, quoted } from '../terminal.ts';
+
+interface OrganizationOptions {
+  readonly organization?: string | undefined;
+}
+
+interface Names {
+  organizationNames(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+/** A name is that of an organization in the database. */
+export async function organizationInDatabase(
+  { organization }: OrganizationOptions,
+  { organizationNames }: Names,
+): Promise<string | undefined> {
+  if (organization === undefined || isUuid(organization)) return organization?.toLowerCase();
+  const { requireId } = await import('../client/names/choose.ts');
+  return requireId(organizationKind, organization, await organizationNames(), 'in the database');
+}
+
+/** The archive has ids only. The server says which one a name means, and the command says what the server has said. */
+export async function organizationAtServer(
+  io: Io,
+  { organization }: OrganizationOptions,
+): Promise<string | undefined> {
+  if (organization === undefined || isUuid(organization)) return organization?.toLowerCase();
+  const { createIdOf } = await import('../client/names/resolve.ts');
+  const { accountFrom } = await import('../client/account.ts');
+  const options = { data: defaultDataFolder };
+  let url: string;
+  try {
+    ({ url } = accountFrom(io, options));
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new CommandError(
+      `the archive has ids of organizations, no names: give the id instead of ${quoted(organization)}, or let the server look it up: ${error.message}`,
+      error.exitCode,
+    );
+  }
+  const id = await createIdOf(io, options)(organizationKind, organization);
+  printError(io, `${quoted(organization)} is the organization ${id} at ${quoted(url)}.`);
+  return id;
+}
