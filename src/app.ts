@@ -19,7 +19,7 @@ import type { Console } from './features/console/feature.ts';
 import { sessionTypes } from './features/console/sessions/listener.ts';
 import { createHealth } from './features/health/feature.ts';
 import { listingTypes } from './features/marketplace/listener.ts';
-import { createMcp } from './features/mcp/feature.ts';
+import { createMcp, type McpDeps } from './features/mcp/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
@@ -49,6 +49,8 @@ export interface AppOptions {
   readonly metricsText?: (own: Metrics) => Promise<string>;
   /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
   readonly mode?: 'all' | 'probes';
+  /** The plan of an identity file, for the MCP server; without it, that has no tool for plans. */
+  readonly planChange?: McpDeps['planChange'];
   /** Overrides the limits of responses that clients do not read. */
   readonly unread?: HttpDeps['config']['unread'] | undefined;
 }
@@ -63,6 +65,7 @@ export async function createApp({
   consoleFolder,
   metricsText = (own) => own.text(),
   mode = 'all',
+  planChange,
   unread,
 }: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
@@ -118,6 +121,9 @@ export async function createApp({
     issuer: config.baseUrl,
     version: base.runtime.version,
     serve: createMcpProtocol((error) => log.debug({ err: error }, 'a request to the MCP server was refused')),
+    sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => {}),
+    requestApproval: approvals.requestAs,
+    planChange,
     documents: createDocuments({ openapi: () => http.openapi() }),
   });
 

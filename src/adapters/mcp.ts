@@ -20,7 +20,10 @@ export function createMcpProtocol(onError: (error: Error) => void): ServeMcp {
   };
   return async (request, offer) => {
     const sdk = await load();
-    const handler = sdk.createMcpHandler(() => createServer(sdk, offer), { onerror: onError, maxSubscriptions: 0 });
+    const handler = sdk.createMcpHandler(() => createServer(sdk, offer), {
+      onerror: onError,
+      maxSubscriptions: 0,
+    });
     const response = await handler.fetch(
       new Request(request.url, { method: 'POST', headers: headersOf(request), signal: request.signal }),
       {
@@ -48,7 +51,11 @@ function createServer(sdk: Sdk, offer: McpOffer) {
     { name, title, version },
     {
       instructions,
-      capabilities: { tools: { listChanged: false }, resources: { listChanged: false }, prompts: { listChanged: false } },
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { listChanged: false },
+        prompts: { listChanged: false },
+      },
       cacheHints: { 'tools/list': list, 'resources/list': list, 'server/discover': list },
     },
   );
@@ -57,7 +64,11 @@ function createServer(sdk: Sdk, offer: McpOffer) {
     server.registerResource(
       documentName,
       uri,
-      { title: shown.title, mimeType: mediaType, ...(shown.description && { description: shown.description }) },
+      {
+        title: shown.title,
+        mimeType: mediaType,
+        ...(shown.description && { description: shown.description }),
+      },
       async () => {
         const text = await offer.readDocument(uri);
         if (text === undefined) throw new sdk.ResourceNotFoundError(uri);

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import Type from '../../contract/json-schema.ts';
+import { mcpAddressOf } from '../../kernel/audience.ts';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
-import { mcpAddressOf } from '../../kernel/audience.ts';
 import type { DiscoveryDeps } from './feature.ts';
 
 const KeySet = Type.Object({

@@ -24,7 +24,9 @@ const print = (value: unknown): string => printableJson(value);
 function bounded(data: Readonly<Record<string, unknown>>): { kept: unknown; left: number } {
   let [kept, left] = [data, 0];
   while (print(kept).length > maxText) {
-    const lists = Object.entries(kept).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
+    const lists = Object.entries(kept).filter((entry): entry is [string, unknown[]] =>
+      Array.isArray(entry[1]),
+    );
     const [longest] = lists.sort(([, a], [, b]) => print(b).length - print(a).length);
     if (!longest || longest[1].length === 0) return { kept: { tooLarge: true }, left: left + 1 };
     const [name, items] = longest;

@@ -9,6 +9,21 @@ export interface ToolContext {
   readonly api: Api;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Ends early, without an error, when the signal aborts. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** What an identity file would change. Undefined where the server makes no plans. */
+  planChange(text: string): Promise<object> | undefined;
+  /** As the caller, an agent; returns the id of the approval. */
+  requestApproval(request: ApprovalRequest): Promise<string>;
+}
+
+/** The parameters of the backchannel endpoint. */
+export interface ApprovalRequest {
+  readonly resource: string;
+  readonly scope: string;
+  readonly login_hint: string;
+  readonly binding_message: string;
+  readonly authorization_details?: string;
 }
 
 interface ToolSpec<S extends TObject, Id extends OperationId> {

@@ -8,13 +8,25 @@ const advice: readonly (readonly [words: RegExp, text: string])[] = [
     /suspended|decommissioned|not active|inactive/,
     'The agent, person or organization is not active: an admin can activate a suspended one.',
   ],
-  [/revoked|ended|deleted/, 'What the token rests on has ended: begin again, with a new consent, delegation or grant.'],
+  [
+    /revoked|ended|deleted/,
+    'What the token rests on has ended: begin again, with a new consent, delegation or grant.',
+  ],
   [/expired|too old/, 'What was presented has expired: get a new one, and check the clock of the program.'],
-  [/secret|credential/, 'The secret is not one of this agent: check which one the program has, or create a new one.'],
+  [
+    /secret|credential/,
+    'The secret is not one of this agent: check which one the program has, or create a new one.',
+  ],
   [/bound|proof|DPoP/i, 'The token is bound to a key: send it with the scheme DPoP and a proof by that key.'],
   [/scope/, 'The agent may not hold the scope: grant it on the tab Access of the agent, or ask for less.'],
-  [/audience|resource|target/, 'The API is not registered, or not granted to this agent: check the identifier and the grants.'],
-  [/signature|malformed|not one of ours|issuer/, 'The token is not one of this server, or was changed on its way: get a new one.'],
+  [
+    /audience|resource|target/,
+    'The API is not registered, or not granted to this agent: check the identifier and the grants.',
+  ],
+  [
+    /signature|malformed|not one of ours|issuer/,
+    'The token is not one of this server, or was changed on its way: get a new one.',
+  ],
 ];
 
 export function adviceFor({ metadata }: Pick<AuditEvent, 'metadata'>): string {

@@ -3,7 +3,8 @@ import Type from '../../../contract/json-schema.ts';
 import { tool } from '../tool.ts';
 import { AgentName, findAgent, shownAgent } from './named-agent.ts';
 
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 254, description }));
+const Words = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 254, description }));
 
 export const findAgents = tool({
   name: 'find_agents',
@@ -13,8 +14,12 @@ export const findAgents = tool({
   input: Type.Object({
     text: Words('How the e-mail address, display name or owner begins.'),
     label: Words('A label, as key:value, or its key alone.'),
-    status: Type.Optional(Type.Union(['active', 'suspended', 'decommissioned'].map((one) => Type.Literal(one)))),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: 'At most so many; 20 by default.' })),
+    status: Type.Optional(
+      Type.Union(['active', 'suspended', 'decommissioned'].map((one) => Type.Literal(one))),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 50, description: 'At most so many; 20 by default.' }),
+    ),
   }),
   operations: ['listAgents'],
   isReadOnly: true,
@@ -57,7 +62,8 @@ export const agentAccess = tool({
 export const expiringSecrets = tool({
   name: 'which_secrets_expire',
   title: 'Which secrets expire?',
-  description: 'The secrets of agents that end within the next days, the first to end first, with what to do about them.',
+  description:
+    'The secrets of agents that end within the next days, the first to end first, with what to do about them.',
   input: Type.Object({}),
   operations: ['getOverview'],
   isReadOnly: true,

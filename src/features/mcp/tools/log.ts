@@ -4,15 +4,19 @@ import type { AuditEvent } from '../../../../sdk/typescript/src/generated.ts';
 import Type from '../../../contract/json-schema.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { tool } from '../tool.ts';
-import { AgentName, findAgent } from './named-agent.ts';
 import { adviceFor } from './advice.ts';
+import { AgentName, findAgent } from './named-agent.ts';
 
 const msPerHour = 3_600_000;
 const defaultHours = 24;
 const maxEvents = 50;
 
 const Hours = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 2_160, description: `How far to look back; ${defaultHours} hours by default.` }),
+  Type.Integer({
+    minimum: 1,
+    maximum: 2_160,
+    description: `How far to look back; ${defaultHours} hours by default.`,
+  }),
 );
 
 const since = (clock: Clock, hours = defaultHours): string =>
@@ -60,10 +64,18 @@ export const actions = tool({
   input: Type.Object({
     actor: Type.Optional(AgentName),
     subject: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 254, description: 'The agent that something was done to, named like the actor.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 254,
+        description: 'The agent that something was done to, named like the actor.',
+      }),
     ),
     action: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The name of an event, such as token.issued or consent.granted.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'The name of an event, such as token.issued or consent.granted.',
+      }),
     ),
     hours: Hours,
   }),

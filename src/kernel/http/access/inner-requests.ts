@@ -52,12 +52,14 @@ export const createSendInner =
     if (!identity) throw new Error('a request without a caller sends no requests of its own');
     // Fastify sends when somebody waits, which must be inside.
     const answer = await sending.run({ identity, origin }, async () =>
-      server.inject({
-        method: method as 'GET',
-        url,
-        headers: { ...headers, 'x-request-id': origin.requestId, 'user-agent': origin.userAgent },
-        ...(body !== undefined && { payload: body }),
-      }).then((answered) => answered),
+      server
+        .inject({
+          method: method as 'GET',
+          url,
+          headers: { ...headers, 'x-request-id': origin.requestId, 'user-agent': origin.userAgent },
+          ...(body !== undefined && { payload: body }),
+        })
+        .then((answered) => answered),
     );
     return {
       status: answer.statusCode,
