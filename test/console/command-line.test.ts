@@ -33,7 +33,7 @@ browserTest('201 shows the command and a code that works once, with its time', a
   await openDialog(page);
   const dialog = dialogOf(page);
   await dialog.getByText(`countersign login --url ${server.url} --code`, { exact: true }).waitFor();
-  await dialog.getByText('Install no package of that name from a registry.').waitFor();
+  await dialog.getByText('install no package of that name').waitFor();
   assert.equal(await codeIn(page).count(), 0);
   await dialog.getByRole('button', { name: 'Show a code' }).click();
   const code = await codeIn(page).textContent();
