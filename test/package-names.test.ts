@@ -1,4 +1,4 @@
-/** No text tells a reader to install a name of ours from a registry before it is released: it may be somebody else's (decision 029). */
+/** No text tells a reader to install a name of ours from a registry before it is released: it may belong to another publisher (decision 029). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** A server that is away, or refuses for the rate limit: pages stay, say so once, and go on by themselves. */
+/** A server that is unavailable, or refuses for the rate limit: pages stay, say so once, and go on by themselves. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Server } from 'node:http';

@@ -210,7 +210,7 @@ browserTest('publishing to everyone asks first, and shows what becomes public', 
   const facts = dialog.getByRole('region', { name: 'This becomes public' });
   const publish = dialog.getByRole('button', { name: 'Publish to everyone' });
   await facts.getByText("The agent's card could not be loaded").waitFor();
-  assert.ok(await publish.isDisabled(), 'nobody publishes what is not shown');
+  assert.ok(await publish.isDisabled(), 'what is not shown cannot be published');
   await page.unroute('**/did/card');
   await facts.getByRole('button', { name: 'Try again' }).click();
   for (const text of ['Reader', 'Does things.', 'did:web:', '"owner":', '"verificationMethod":'])

@@ -317,7 +317,7 @@ describe('countersign doctor and the other services', () => {
     assert.equal(away.statusOf('database'), 'ok');
   });
 
-  it('Kafka and NATS that are away, and a sign-in provider that is another', async () => {
+  it('Kafka and NATS that cannot be reached, and a sign-in provider that is another', async () => {
     const peer = await startPeer((_, response) => response.end('{"issuer":"https://other.example"}'));
     const found = await examine({
       KAFKA_BROKERS: '127.0.0.1:1',

@@ -40,7 +40,7 @@ const everyEventConcerns: ReadonlySet<OperationId> = new Set(['listAuditEvents']
 const refreshMilliseconds = 5_000;
 const firstRetryMilliseconds = 2_000;
 const longestRetryMilliseconds = 60_000;
-/** The browser reconnects by itself. A stream that is not back by then may mean that the server is away. */
+/** The browser reconnects by itself. A stream that is not back by then may mean that the server is unavailable. */
 const lostMilliseconds = 4_000;
 
 export interface EventFeed {

@@ -1,4 +1,4 @@
-/** Loads a module of the console with its files. Where they do not arrive, because the server is away or too busy, it tries again. */
+/** Loads a module of the console with its files. Where they do not arrive, because the server is unavailable or too busy, it tries again. */
 import { sleep } from '../../../sdk/typescript/src/platform.ts';
 import { ApiError } from './api-error.ts';
 import { reportRequestEvent } from './request.ts';

@@ -105,7 +105,7 @@ const platform = {
   sleep,
 };
 
-/** Reads are repeated by react-query after longer waits, and when the server is away (retry.ts). */
+/** Reads are repeated by react-query after longer waits, and when the server is unavailable (retry.ts). */
 const loop = createRequestLoop(platform, {
   attempts: 2,
   maxWaitSeconds: 60,

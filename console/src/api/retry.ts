@@ -1,4 +1,4 @@
-/** Failures of a moment: the server is away or busy, or a rate window is full. Reads continue after them. */
+/** Failures of a moment: the server is unavailable or busy, or a rate window is full. Reads continue after them. */
 import { waitOf } from '../../../sdk/typescript/src/request-loop.ts';
 import { ApiError } from './api-error.ts';
 
@@ -32,7 +32,7 @@ export const isTransient = (error: unknown): error is ApiError =>
 export function retryDelay(failures: number, error: unknown, random: number): number {
   const backoff = Math.min(longestBackoffMs, firstBackoffMs * 2 ** failures) * (0.5 + random / 2);
   const asked = error instanceof ApiError ? error.retryAfterSeconds : undefined;
-  // A server that is away for longer than it says is not asked every second.
+  // A server that is unavailable for longer than it says is not asked every second.
   return asked === undefined
     ? backoff
     : Math.max(asked * 1_000 + random * spreadMs, isUnavailable(error) ? backoff : 0);

@@ -10,7 +10,7 @@ const failureOf = ({ state }: Query): ApiError | null =>
 
 export const isWaiting = (query: Query): boolean => failureOf(query) !== null;
 
-/** The reads on display that wait for a server that is away. */
+/** The reads on display that wait for a server that is unavailable. */
 const findUnavailable = (client: QueryClient): Query[] =>
   client
     .getQueryCache()
@@ -23,7 +23,7 @@ export function outageOf(client: QueryClient): 'lost' | 'busy' | undefined {
   return statuses.length === 0 ? undefined : statuses.includes(0) ? 'lost' : 'busy';
 }
 
-/** Repeats the reads that wait for a server that is away, now. Those that meet the rate limit keep to its time. */
+/** Repeats the reads that wait for a server that is unavailable, now. Those that meet the rate limit keep to its time. */
 export function retryNow(client: QueryClient): void {
   const waiting = findUnavailable(client);
   // Without data a query would keep its present wait.

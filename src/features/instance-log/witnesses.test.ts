@@ -147,7 +147,7 @@ describe('witnesses', async () => {
     assert.equal(await evidence.prove(t.app.db, { ...at, logNumber: 7 }, at.firstTreeHead), undefined);
   });
 
-  it('a witness that was away cosigns the newest checkpoint when it is back; the quorum has an age until then', async () => {
+  it('a witness that was unavailable cosigns the newest checkpoint when it is back; the quorum has an age until then', async () => {
     const age = async () => {
       const line = (await t.call('GET', '/metrics')).text.match(/^service_audit_quorum_age_seconds (.*)$/m);
       return Number(line?.[1]);

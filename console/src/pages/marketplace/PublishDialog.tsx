@@ -23,7 +23,7 @@ const audiences = {
   organization: {
     title: 'Publish to your organization?',
     submitLabel: 'Publish to your organization',
-    text: 'Agents and people of your organization find the listing on the marketplace. Nobody else does.',
+    text: 'Agents and people of your organization find the listing on the marketplace. No one else can see it.',
   },
 } as const;
 

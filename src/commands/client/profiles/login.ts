@@ -85,14 +85,14 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
   return { profile, as: quoted(clientId) };
 }
 
-/** A name cannot be looked up: nobody has signed in yet. So a wrong id is refused before the secret is asked for. */
+/** A name cannot be looked up: this machine has no login yet. So a wrong id is refused before the secret is asked for. */
 function refuseOtherIds(clientId: string): void {
   if (isUuid(clientId)) return;
   const problem = /^https:\/\//i.test(clientId)
     ? 'a client with a metadata document, which has no client secret; --client-id takes the UUID of an agent'
     : 'not a client id, which is a UUID such as 7c9e6679-7425-40de-944b-e07fc1f90ae7';
   throw new CommandError(
-    `${quoted(clientId)} is ${problem}. It is the id of the agent: the console shows it on the page of the agent under Identity, and \`countersign agents list\` lists it where somebody has signed in`,
+    `${quoted(clientId)} is ${problem}. It is the id of the agent: the console shows it on the page of the agent under Identity, and \`countersign agents list\` lists it on a machine that has a login`,
     exitCodes.usage,
   );
 }
