@@ -9,7 +9,7 @@ const { pages } = await fillConsole(server);
 const hostile = `<img src=x onerror="document.title='owned'">\u202Egnp.exe ${'x'.repeat(10_000)}`;
 /** Fields whose text tenants choose. */
 const tenantFields = new Set(
-  'name email owner description purpose title summary userAgent subject issuer url clientName clientUri redirectUris label reason bindingMessage'.split(
+  'name displayName email owner description purpose title summary userAgent subject issuer url clientName clientUri redirectUris label reason bindingMessage'.split(
     ' ',
   ),
 );

@@ -17,12 +17,14 @@ it('429 RATE_LIMIT_EXCEEDED before a document is fetched, also for assertions wi
     return read(path);
   };
   const statuses: number[] = [];
-  for (let count = 0; count < perMinute + 5; count += 1) {
+  // A window may end in between.
+  while (statuses.at(-1) !== 429 && statuses.length < 3 * perMinute) {
     // A document with a secret is refused, and a failure is not cached.
     const unusable = documentClient({ client_secret: 'x' });
     const { status } = await present(await sign({ client_id: unusable.clientId }), {}, unusable);
     statuses.push(status);
   }
+  assert.ok(statuses.length > perMinute);
   assert.equal(statuses.at(-1), 429);
   assert.equal(fetched, statuses.filter((status) => status !== 429).length);
   assert.ok(fetched > 0);
