@@ -154,7 +154,7 @@ const allow = (page: Page) => page.getByRole('button', { name: 'Sign in the comm
 browserTest('login: the page asks, and brings a code that works with the verifier alone', async (t) => {
   const { answers, path } = await waitingCommand();
   const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
-  await page.getByText('Allow it only if you have just run countersign login').waitFor();
+  await page.getByText(`Allow it only if you have just run countersign login for ${server.url}`).waitFor();
   await page.getByText('Signing out here signs it out as well.').waitFor();
   await assertAccessible(page);
   await page.setViewportSize({ width: 360, height: 740 });
@@ -164,7 +164,7 @@ browserTest('login: the page asks, and brings a code that works with the verifie
   await page.locator('button:not([aria-disabled])', { hasText: 'Sign in the command line' }).click();
   await page.waitForURL(/\/callback\?/);
   const [answer, ...others] = answers;
-  assert.deepEqual([answer?.get('state'), others.length], [state, 0]);
+  assert.deepEqual([answer?.get('state'), answer?.get('iss'), others.length], [state, server.url, 0]);
   const code = answer?.get('code') ?? null;
   assert.equal((await redeem(code)).status, 401);
   const payload = { code, codeVerifier: verifier };
@@ -178,7 +178,11 @@ browserTest(
     const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.waitForURL(/\/callback\?/);
-    assert.deepEqual(Object.fromEntries(answers[0] ?? []), { error: 'access_denied', state });
+    assert.deepEqual(Object.fromEntries(answers[0] ?? []), {
+      error: 'access_denied',
+      state,
+      iss: server.url,
+    });
     await page.context().clearCookies();
     await page.goto(`${server.url}/console${path()}`);
     await page.getByLabel('Client ID').waitFor();

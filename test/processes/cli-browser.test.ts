@@ -1,8 +1,11 @@
 /** `login` through a browser: the address, the answer on a loopback port, and who can give it. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { startCommandLine } from '../support/command-line.ts';
 import { type RunningCommand, startInProcess } from '../support/commands-in-process.ts';
 import { until } from '../support/programs.ts';
@@ -65,6 +68,7 @@ const approve = async ({ address, callback }: Waiting): Promise<Response> =>
   callback({
     code: await makeCode({ codeChallenge: address.searchParams.get('code_challenge') }),
     state: address.searchParams.get('state') ?? '',
+    iss: address.origin,
   });
 
 describe('login in a browser', () => {
@@ -101,6 +105,7 @@ describe('login in a browser', () => {
       await waiting.callback({
         error: 'access_denied',
         state: waiting.address.searchParams.get('state') ?? '',
+        iss: url,
       });
       assert.equal(await waiting.command.gone(), 1);
       assert.match(waiting.command.stderr(), /cancelled in the browser; nothing was stored/);
@@ -125,11 +130,59 @@ describe('login in a browser', () => {
     for (const body of [undefined, { codeChallenge: 'x'.repeat(43) }]) {
       const waiting = await startLogin();
       const state = waiting.address.searchParams.get('state') ?? '';
-      const page = await waiting.callback({ code: await makeCode(body), state });
+      const page = await waiting.callback({ code: await makeCode(body), state, iss: url });
       assert.equal(page.status, 400);
       assert.equal(await waiting.command.gone(), 3, waiting.command.output());
       assert.ok(!existsSync(waiting.config));
     }
+  });
+
+  it('exit 1 for an answer of another server, or of one that it does not name: the code is sent nowhere', async () => {
+    const received: string[] = [];
+    const evil = createServer((request, response) => {
+      received.push(`${request.method} ${request.url}`);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(evil, 'listening');
+    after(() => evil.close());
+    const evilUrl = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
+    for (const [iss, message] of [
+      [url, `the answer of the browser is from ${url}, and not from ${evilUrl}`],
+      [`${evilUrl}/`, `is from ${evilUrl}/, and not from ${evilUrl}`],
+      [undefined, 'does not name its server (iss is missing)'],
+    ] as const) {
+      const waiting = await startLogin({}, ['--url', evilUrl]);
+      assert.equal(waiting.address.origin, evilUrl);
+      // The browser was sent on to the honest server, which made the code.
+      const codeChallenge = waiting.address.searchParams.get('code_challenge');
+      const page = await waiting.callback({
+        code: await makeCode({ codeChallenge }),
+        state: waiting.address.searchParams.get('state') ?? '',
+        ...(iss && { iss }),
+      });
+      assert.equal(page.status, 400);
+      assert.equal(await waiting.command.gone(), 1, waiting.command.output());
+      assert.ok(waiting.command.stderr().includes(message), waiting.command.stderr());
+      assert.ok(!existsSync(waiting.config));
+    }
+    assert.deepEqual(received, []);
+  });
+
+  it('404 for any other path, also one that is no address, and waits on', async () => {
+    const waiting = await startLogin();
+    const port = Number(waiting.address.searchParams.get('port'));
+    for (const path of ['//', '//a:99999/', 'http://[/', '/', '/callback/', '*', '//callback']) {
+      const [answer] = await once(
+        request({ host: '127.0.0.1', port, path, agent: false }).end(),
+        'response',
+        { signal: AbortSignal.timeout(10_000) },
+      );
+      answer.resume();
+      assert.equal(answer.statusCode, 404, path);
+    }
+    assert.ok(!waiting.command.hasEnded(), waiting.command.output());
+    await approve(waiting);
+    assert.equal(await waiting.command.gone(), 0, waiting.command.output());
   });
 
   it('exit 2 without a terminal: it names the other ways', async () => {

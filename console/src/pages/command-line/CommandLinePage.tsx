@@ -76,6 +76,7 @@ function Question({ command }: { readonly command: NonNullable<ReturnType<typeof
       <Text size="sm">A command on this computer wants to act with the rights of this session.</Text>
       <Facts
         facts={{
+          Server: location.origin,
           'Signed in as': <TenantText text={person?.name ?? agentName} />,
           'Acts as agent': person && agentId !== null && <TenantText text={agentName} />,
           Organization: <TenantText text={organizationName} />,
@@ -86,9 +87,10 @@ function Question({ command }: { readonly command: NonNullable<ReturnType<typeof
       <Alert
         color="yellow"
         icon={<Icon name="warning" />}
-        title="Allow it only if you have just run countersign login"
+        title={`Allow it only if you have just run countersign login for ${location.origin}`}
       >
-        Any program on this computer, and any link, could have opened this page.
+        Any program on this computer, and any link, could have opened this page. If the command names another
+        server, cancel.
       </Alert>
       {error !== undefined && <ErrorAlert error={error} title="The command line was not signed in" />}
       <Group justify="flex-end">

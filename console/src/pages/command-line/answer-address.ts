@@ -20,7 +20,9 @@ export function waitingCommand(search: Search): WaitingCommand | undefined {
   return { port, state, challenge };
 }
 
+/** `iss` tells the command which server answers (RFC 9207): it sends the code to no other. */
 export const answerAddress = (
   { port, state }: WaitingCommand,
   answer: { readonly code: string } | { readonly error: 'access_denied' },
-): string => `http://127.0.0.1:${port}/callback?${new URLSearchParams({ ...answer, state })}`;
+): string =>
+  `http://127.0.0.1:${port}/callback?${new URLSearchParams({ ...answer, state, iss: location.origin })}`;

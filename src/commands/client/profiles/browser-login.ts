@@ -29,12 +29,14 @@ export async function receiveCode(io: Io, url: string, openIt: boolean): Promise
   const state = random();
   const answer = Promise.withResolvers<{ query: URLSearchParams; response: ServerResponse }>();
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (request.method !== 'GET' || pathname !== '/callback') return void response.writeHead(404).end();
-    // Any page of the web can send a browser here: only ours knows the state.
-    if (!isSame(searchParams.get('state') ?? '', state))
+    // Any page of the web can send any path here, also one that is no address, such as `//`.
+    const target = URL.parse(request.url ?? '/', 'http://127.0.0.1');
+    if (request.method !== 'GET' || target?.pathname !== '/callback')
+      return void response.writeHead(404).end();
+    // Only our own page knows the state.
+    if (!isSame(target.searchParams.get('state') ?? '', state))
       return void page(response, 400, 'This is not the answer that the command line waits for.');
-    answer.resolve({ query: searchParams, response });
+    answer.resolve({ query: target.searchParams, response });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -73,8 +75,10 @@ export async function receiveCode(io: Io, url: string, openIt: boolean): Promise
       await close();
     };
     const code = query.get('code') ?? '';
-    if (isCode(code)) return { code, verifier, finish };
+    const mixUp = otherServer(url, query.get('iss'));
+    if (isCode(code) && mixUp === undefined) return { code, verifier, finish };
     await finish('The command line was not signed in. You can close this page.');
+    if (mixUp !== undefined) throw new CommandError(mixUp);
     throw new CommandError(
       query.get('error') === 'access_denied'
         ? 'cancelled in the browser; nothing was stored'
@@ -84,6 +88,18 @@ export async function receiveCode(io: Io, url: string, openIt: boolean): Promise
     await close();
     throw error;
   }
+}
+
+/**
+ * RFC 9207: `iss` is the origin of the page that made the code. A server that sends the browser on to the page of another server would
+ * get that one's code together with our verifier.
+ */
+function otherServer(url: string, iss: string | null): string | undefined {
+  const { origin } = new URL(url);
+  if (iss === origin) return undefined;
+  return iss === null
+    ? `the answer of the browser does not name its server (iss is missing), so it may not be from ${quoted(origin)}; nothing was sent. Update the server, or use --code`
+    : `the answer of the browser is from ${quoted(iss)}, and not from ${quoted(origin)}; nothing was sent. If you mean that server, run \`countersign login --url ${quoted(iss)}\``;
 }
 
 /** Only our own sentences: nothing of the request is in them. */
