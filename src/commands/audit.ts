@@ -22,6 +22,7 @@ import { openDatabaseLog } from './audit/open.ts';
 import { organizationInDatabase } from './audit/organization.ts';
 import { readTrust, type TrustOptions } from './audit/trust.ts';
 import { CommandError } from './command-error.ts';
+import { findDevelopmentInstance } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { print, printError, quoted } from './terminal.ts';
 
@@ -31,8 +32,8 @@ interface VerifyOptions extends TrustOptions {
   readonly organization?: string;
   /** A file with the public keys of the instance. */
   readonly keys?: string;
-  /** The data folder of `dev`. */
-  readonly data: string;
+  /** The data folder of `dev`, if it is named. */
+  readonly data?: string;
 }
 
 export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void> {
@@ -51,7 +52,7 @@ export async function verifyAudit(io: Io, options: VerifyOptions): Promise<void>
 
 export async function exportAudit(
   io: Io,
-  options: { organization?: string; output?: string; data: string },
+  options: { organization?: string; output?: string; data?: string },
 ): Promise<void> {
   const log = await openDatabaseLog(io, options);
   const { audit, close } = log;
@@ -177,7 +178,7 @@ async function verifyFile(
   { externalCheckpoint, policy }: Against,
   options: VerifyOptions & { readonly file: string },
 ): Promise<Finding | undefined> {
-  const roots = await readRoots(io, options);
+  const roots = await readRoots(io, options, () => findDevelopmentInstance(io, options.data));
   const kept = policy && (await readKept(options, policy));
   const verdict = await verifyExport(splitLines(await openExport(options.file)), {
     roots,

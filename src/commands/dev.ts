@@ -13,9 +13,11 @@ import { createOperator, type Operator } from './bootstrap.ts';
 import { ensureConsole } from './build-console.ts';
 import { replacePrivateFile } from './client/private-file.ts';
 import { CommandError, exitCodes } from './command-error.ts';
-import { developmentEnvironment, developmentFiles } from './development-instance.ts';
+import { developmentFiles } from './development-files.ts';
+import { developmentEnvironment } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { readableLog } from './readable-log.ts';
+import { recordInstance } from './recorded-instances.ts';
 import { requireFreePort, startServer } from './serve.ts';
 import { print, quoted } from './terminal.ts';
 
@@ -63,6 +65,9 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
   let config: Config;
   try {
     provideKeys(files);
+    await recordInstance(io, data).catch((error) =>
+      say(`While this instance is stopped, audit verify and audit export will need --data: ${error.message}`),
+    );
     config = loadConfig({
       HOST: loopback,
       ...developmentEnvironment(env, data),

@@ -2,11 +2,16 @@
  * All output of the commands. The text may come from a server or a file of another party: characters that control a terminal or
  * change the display order are printed as escapes. test/support/rules/import-rules.ts keeps `console` out of the other files.
  */
-import { printableJson } from '../kernel/printable-json.ts';
+import { escapedInJson, printableJson } from '../kernel/printable-json.ts';
 import type { Io } from './io.ts';
 
-/** C0 and C1 controls, bidirectional and invisible formatting, line and paragraph separators, halves of surrogate pairs. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/**
+ * C0 and C1 controls, bidirectional formatting, line and paragraph separators, halves of surrogate pairs, and all that shows nothing or
+ * only a blank: fillers, selectors, tags.
+ */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** What JSON of the API leaves as it is. */
+const blank = /[\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const maxQuoted = 500;
 
 const escaped = (character: string): string =>
@@ -30,10 +35,13 @@ const printable = (text: string): string =>
 /** On standard output. */
 export const print = (io: Io, text: string): void => io.console.log(printable(text));
 
-export const printJson = (io: Io, value: unknown): void => io.console.log(printableJson(value, 2));
+const json = (value: unknown, indent?: number): string =>
+  printableJson(value, indent).replace(blank, escapedInJson);
+
+export const printJson = (io: Io, value: unknown): void => io.console.log(json(value, 2));
 
 /** One value a line. */
-export const printJsonLine = (io: Io, value: unknown): void => io.console.log(printableJson(value));
+export const printJsonLine = (io: Io, value: unknown): void => io.console.log(json(value));
 
 /** Text of another party as it is, but for the characters that control a terminal; without a new line at its end. */
 export const printText = (io: Io, text: string): void => void io.stdout.write(printable(text));

@@ -4,7 +4,7 @@
  */
 export function printableJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, undefined, indent);
-  return isPlain(text) ? text : text.replace(hidden, escaped);
+  return isPlain(text) ? text : text.replace(hidden, escapedInJson);
 }
 
 /** Most texts are ASCII, and the properties of Unicode are slow to look up. JSON has escapes for all controls of ASCII but one. */
@@ -13,7 +13,7 @@ const isPlain = (text: string): boolean =>
 
 const hidden = /[^\n\P{Cc}]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-const escaped = (character: string): string =>
+export const escapedInJson = (character: string): string =>
   [...Array(character.length).keys()]
     .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
     .join('');

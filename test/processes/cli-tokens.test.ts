@@ -1,7 +1,7 @@
 /** The access token that commands of a stored account share, from the login to the logout. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Run, startCommandLine } from '../support/command-line.ts';
 import { newAgent } from '../support/harness.ts';
@@ -18,12 +18,12 @@ interface Kept {
 }
 
 let folders = 0;
-/** A folder with profiles, and what its commands say and store. */
-async function signIn(id = clientId, secret = clientSecret) {
-  const config = join(folder, `tokens-${folders++}`, 'profiles.json');
-  const file = join(dirname(config), 'tokens.json');
+/** A user with profiles, and what the commands say and store. */
+async function signIn(id = clientId, secret = clientSecret, variables: Record<string, string> = {}) {
+  const home = join(folder, `tokens-${folders++}`);
+  const file = join(home, '.config', 'countersign', 'tokens.json');
   const command = (args: readonly string[], input?: string): Promise<Run> =>
-    run(args, { env: { COUNTERSIGN_CONFIG: config }, input });
+    run(args, { env: { HOME: home, ...variables }, input });
   const logIn = () => command(['login', '--url', url, '--client-id', id, '--secret-stdin'], secret);
   const { code, output } = await logIn();
   assert.equal(code, 0, output);
@@ -85,6 +85,16 @@ describe('the token of a stored account', () => {
     }
     assert.ok(!readFileSync(file, 'utf8').includes(secret));
     assert.equal(await issuedTo(agentId), 1);
+  });
+
+  it('is in the folder of the user also when the profiles are in a project', async () => {
+    const project = join(folder, 'project');
+    mkdirSync(project);
+    const { only } = await signIn(clientId, clientSecret, {
+      COUNTERSIGN_CONFIG: join(project, 'profiles.json'),
+    });
+    assert.deepEqual(readdirSync(project), ['profiles.json']);
+    assert.equal(only().clientId, clientId);
   });
 
   it('is replaced when it is about to end, was refused, or the file is damaged', async () => {

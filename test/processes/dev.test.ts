@@ -1,7 +1,21 @@
 /** `countersign dev`: starts an instance from an empty folder, stops all processes, and restarts with the same data. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,7 +78,9 @@ const argsOf = (folder: string, port: number | string) => [
   ...['--data', join(folder, 'data')],
 ];
 
-const launch = (folder: string, port: number): Program => startCountersign(argsOf(folder, port), {}, folder);
+/** The record of the folders goes there, and not to the user of this machine. */
+const launch = (folder: string, port: number): Program =>
+  startCountersign(argsOf(folder, port), { XDG_CONFIG_HOME: join(folder, '.config') }, folder);
 
 const launchInProcess = (folder: string, port: number | string, env: Record<string, string> = {}) =>
   startInProcess(argsOf(folder, port), { env: { CONSOLE_BUILD: 'false', ...env }, cwd: folder });
@@ -285,6 +301,68 @@ describe('dev', () => {
     assert.match((await runCommand(['audit', 'verify'], { env: {}, cwd: folder })).output, /JWT_PRIVATE_KEY/);
   });
 
+  test('audit starts the database of the current folder only after dev of this user has run there', async () => {
+    symlinkSync(join(folder, 'data'), join(folder, '.countersign'));
+    const config = join(folder, '.config');
+    assert.equal(statSync(join(config, 'countersign', 'instances.json')).mode & 0o777, 0o600);
+    const inFolder = (cwd: string, ...args: string[]) =>
+      runCommand(args, { env: { XDG_CONFIG_HOME: config }, cwd });
+    const own = await inFolder(folder, 'audit', 'verify');
+    assert.equal(own.code, 0, own.output);
+    const exported = join(folder, 'audit.jsonl');
+    const ownExport = await inFolder(folder, 'audit', 'verify', exported);
+    assert.equal(ownExport.code, 0, ownExport.output);
+
+    // A folder of another party: PostgreSQL would run the command of its settings.
+    const evil = join(folder, 'evil');
+    mkdirSync(evil);
+    const data = join(evil, '.countersign');
+    cpSync(join(folder, 'data'), data, { recursive: true, preserveTimestamps: true });
+    const marker = join(folder, 'started');
+    writeFileSync(join(data, 'postgres', 'recovery.signal'), '');
+    appendFileSync(
+      join(data, 'postgres', 'postgresql.auto.conf'),
+      `\nrestore_command = 'touch ${marker}; false'\n`,
+    );
+    const before = readdirSync(data, { recursive: true }).sort();
+    for (const [args, message] of [
+      [['audit', 'verify'], /its database does not run.*Start it with `countersign dev`, or give --data/],
+      [['audit', 'export'], /its database does not run/],
+      [['audit', 'verify', exported], /its keys would decide what is intact.*--keys.*or give --data/],
+    ] as const) {
+      const { code, stderr, stdout } = await inFolder(evil, ...args);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, message);
+      assert.equal(stdout, '');
+    }
+    assert.deepEqual(readdirSync(data, { recursive: true }).sort(), before, 'nothing was written');
+    assert.ok(!existsSync(marker));
+
+    // In the place of an own folder.
+    const place = join(folder, 'data');
+    renameSync(place, join(folder, 'moved'));
+    renameSync(data, place);
+    rmSync(join(place, 'signing-key.pem'));
+    rmSync(join(place, 'signing-key.pub.pem'));
+    await runCommand(['keys', '--out', join(folder, 'keys')], { env: {}, cwd: folder });
+    renameSync(join(folder, 'keys', 'private.pem'), join(place, 'signing-key.pem'));
+    renameSync(join(folder, 'keys', 'public.pem'), join(place, 'signing-key.pub.pem'));
+    const replaced = await inFolder(folder, 'audit', 'verify');
+    assert.equal(replaced.code, 1);
+    assert.match(replaced.stderr, /its database does not run/);
+    assert.ok(!existsSync(marker));
+    rmSync(place, { recursive: true });
+    renameSync(join(folder, 'moved'), place);
+  });
+
+  test('audit uses the database of the current folder while it runs, also when it is not recorded', async () => {
+    const running = await startInside(folder, port);
+    const elsewhere = { XDG_CONFIG_HOME: join(folder, 'other-user') };
+    const verified = await runCommand(['audit', 'verify'], { env: elsewhere, cwd: folder });
+    assert.equal(verified.code, 0, verified.output);
+    await stop(running, folder, port);
+  });
+
   test('reports a port in use in one line and stops PostgreSQL', async (t) => {
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
@@ -301,7 +379,7 @@ describe('dev', () => {
     const { PATH, HOME } = process.env;
     const args = ['start', '--', '--port', String(port), '--data', join(folder, 'data')];
     const program = startProgram(process.execPath, [npm, ...args], {
-      env: { PATH, HOME },
+      env: { PATH, HOME, XDG_CONFIG_HOME: join(folder, '.config') },
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
     });
     await untilHealthy(port, program);

@@ -3,7 +3,7 @@ import { describePublicKey } from '../../adapters/keys/keys.ts';
 import type { Finding } from '../../audit-app.ts';
 import { loadVariable } from '../../kernel/config/config.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import { findDevelopmentInstance } from '../development-instance.ts';
+import type { DevelopmentInstance } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 import { quoted } from '../terminal.ts';
 import { readJwks } from './trust.ts';
@@ -22,13 +22,19 @@ export const describe = ({ code, organizationId, sequence, eventId, problem }: F
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-/** The public keys of the instance: of a file, or those that are configured. */
+/** The public keys of the instance: of a file, or those that are configured, or those of the instance of `dev`. */
 export async function readRoots(
   io: Io,
-  { keys, data }: { readonly keys?: string; readonly data?: string },
+  { keys }: { readonly keys?: string },
+  findInstance?: () => DevelopmentInstance | undefined,
 ): Promise<readonly PublicKey[]> {
   if (keys !== undefined) return readJwks(keys);
-  const { env } = (data === undefined ? undefined : findDevelopmentInstance(io, data)) ?? io;
+  const development = findInstance?.();
+  development?.requireTrust(
+    'its keys would decide what is intact',
+    'Give the public keys of the instance with --keys',
+  );
+  const { env } = development ?? io;
   const publicKeys = [
     loadVariable('jwtPublicKey', env),
     ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),

@@ -8,12 +8,12 @@ import { CommandError } from '../command-error.ts';
 import { findDevelopmentInstance } from '../development-instance.ts';
 import type { Io } from '../io.ts';
 
-/** With `data`, the folder of `dev`: its log when the environment names no server. */
+/** Without an archive: the log of `dev` in `data`, or in the default folder, when the environment names no server. */
 export async function openDatabaseLog(
   io: Io,
-  { data, archive }: { readonly data?: string; readonly archive?: ArchiveSettings },
+  { data, archive }: { readonly data?: string | undefined; readonly archive?: ArchiveSettings },
 ) {
-  const development = data === undefined ? undefined : findDevelopmentInstance(io, data);
+  const development = archive ? undefined : findDevelopmentInstance(io, data);
   const { env } = development ?? io;
   const signingKeys = {
     privateKey: loadVariable('jwtPrivateKey', env),

@@ -1,5 +1,5 @@
 /**
- * The access tokens of stored accounts, in a private file beside the profiles: one command gets a token, and the next ones use it until
+ * The access tokens of stored accounts, in a private file of the user: one command gets a token, and the next ones use it until
  * it ends. The file is a cache: without it, or when it cannot be read or written, a command gets a token of its own.
  */
 import { createHash } from 'node:crypto';

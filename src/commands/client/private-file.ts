@@ -24,11 +24,9 @@ import { CommandError } from '../command-error.ts';
 import type { Io } from '../io.ts';
 import { printError } from '../terminal.ts';
 
-/** COUNTERSIGN_CONFIG names the file of the profiles; the others are beside it. */
+/** The user's own. COUNTERSIGN_CONFIG moves the profiles alone: it may be in a project, where a new file could be committed. */
 export const configFolder = (io: Io): string =>
-  io.env.COUNTERSIGN_CONFIG
-    ? dirname(io.env.COUNTERSIGN_CONFIG)
-    : join(io.env.XDG_CONFIG_HOME || join(io.env.HOME || homedir(), '.config'), 'countersign');
+  join(io.env.XDG_CONFIG_HOME || join(io.env.HOME || homedir(), '.config'), 'countersign');
 
 /** Undefined when there is no such file. */
 export function readPrivateFile(io: Io, file: string): string | undefined {
@@ -67,8 +65,8 @@ const staleLockMs = 30_000;
 export async function changePrivateFile(io: Io, file: string, change: () => string): Promise<void> {
   try {
     const folder = dirname(file);
-    // The folder of COUNTERSIGN_CONFIG is the user's own, and may hold other files.
-    const isOurs = !existsSync(folder) || !io.env.COUNTERSIGN_CONFIG;
+    // The folder of COUNTERSIGN_CONFIG may hold other files.
+    const isOurs = !existsSync(folder) || folder === configFolder(io);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (isOurs) chmodSync(folder, 0o700);
     const draft = `${file}.new`;

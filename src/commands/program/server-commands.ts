@@ -20,8 +20,7 @@ export const serverOnly: readonly string[] = [
 /** Beside `dev`, the variables of a server are those of its instance. */
 const developmentData = [
   '--data <folder>',
-  'data folder of a `countersign dev` instance, for a folder without the variables of a server',
-  '.countersign',
+  'data folder of a `countersign dev` instance that you trust, when the variables of a server are not set: its database is started (default: .countersign, after you have run `countersign dev` there)',
 ] as const;
 
 const examples = (...lines: readonly string[]): string =>

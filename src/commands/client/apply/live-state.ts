@@ -18,6 +18,7 @@ import {
   type LiveWebhook,
 } from './file/entries.ts';
 import type { Entry, IdentityFile } from './file/identity-file.ts';
+import { organizationNamed } from './organization-named.ts';
 
 export interface LiveState {
   readonly caller: {
@@ -51,6 +52,8 @@ interface Extent {
   readonly organizations: boolean;
   /** E-mail addresses and ids; or all. */
   readonly agents: 'all' | ReadonlySet<string>;
+  /** Of the organizations that the file lists. */
+  readonly fileSlugs?: ReadonlySet<string>;
   /** The organization that the entry of an agent names, by the agent's e-mail address in lower case. */
   readonly homes?: ReadonlyMap<string, string | undefined>;
   readonly connections: OrganizationNames;
@@ -98,6 +101,7 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
             ...[...grants, ...trustPolicies].map(({ agent }) => agent),
             ...people.flatMap(({ agent }) => agent ?? []),
           ]),
+    fileSlugs: new Set(organizations.map(({ slug }) => slug)),
     homes: new Map(agents.map(({ email, organization }) => [keyOfEmail(email), organization])),
     connections: new Set([
       ...connections.map(({ organization }) => organization),
@@ -128,7 +132,7 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
   const found = await readAgents(api, extent.agents);
   const agentsById = new Map([caller, ...found].map((agent) => [agent.agentId, agent]));
   const organizations = extent.organizations ? await readOrganizations(api) : undefined;
-  const homeOf = createHomeOf(caller, organizations ?? []);
+  const homeOf = createHomeOf(caller, organizations ?? [], extent.fileSlugs);
   const agents = agentsByEmail([...agentsById.values()], extent.homes, caller, homeOf);
   const ofOrganizations = <T>(names: OrganizationNames, read: (path: string) => Promise<T>) =>
     readOrganizationParts(new Set([...names].flatMap((name) => homeOf(name) ?? [])), read);
@@ -163,12 +167,15 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
 type HomeOf = (name: string | undefined) => string | undefined;
 
 /** The id of the organization that an entry names. */
-function createHomeOf(caller: LiveAgent, organizations: readonly LiveOrganization[]): HomeOf {
+function createHomeOf(
+  caller: LiveAgent,
+  organizations: readonly LiveOrganization[],
+  fileSlugs: ReadonlySet<string> = new Set(),
+): HomeOf {
   return (name) => {
     if (name === undefined) return caller.organizationId;
     if (isUuid(name)) return name.toLowerCase();
-    const named = organizations.filter(({ slug, name: shown }) => slug === name || shown === name);
-    return (named.find(({ slug }) => slug === name) ?? named[0])?.organizationId;
+    return organizationNamed(name, organizations, fileSlugs).found?.organizationId;
   };
 }
 

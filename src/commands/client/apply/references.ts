@@ -5,6 +5,7 @@ import { keyOfEmail, type LiveAgent, type LiveResource } from './file/entries.ts
 import type { IdentityFile, Problems } from './file/identity-file.ts';
 import { suggestion } from './file/nearest.ts';
 import type { LiveState } from './live-state.ts';
+import { organizationNamed } from './organization-named.ts';
 
 export interface Reference {
   /** Of an organization: its id, or `new:` and its slug. Of an agent: its e-mail address in lower case, or its id. Of a resource: its identifier. */
@@ -62,8 +63,7 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     // An organization that the caller does not see can still be shared with; the server decides.
     if (isUuid(text) && !(live.organizations && caller.isOperator && !byId.has(text.toLowerCase())))
       return { key: text.toLowerCase(), label: organizationLabel(text.toLowerCase()) };
-    const named = organizations.filter(({ name, status }) => name === text && status !== 'deleted');
-    const found = slugs.get(text) ?? (fileSlugs.has(text) ? undefined : named[0]);
+    const { found, named } = organizationNamed(text, organizations, fileSlugs);
     if (found?.status === 'deleted') problems.add(at, `organization ${quoted(text)} was deleted`);
     else if (found && found.slug !== text && named.length > 1)
       problems.add(

@@ -1,5 +1,5 @@
 /**
- * The signing secret of `countersign listen`: made once for each server and organization, and kept beside the profiles, so that a
+ * The signing secret of `countersign listen`: made once for each server and organization, and kept in the user's own folder, so that a
  * receiver under development can keep it in its settings.
  */
 import { randomBytes } from 'node:crypto';
