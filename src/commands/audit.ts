@@ -69,7 +69,7 @@ export async function exportAudit(
     if (hasEvents) await sink.write(`${waiting.splice(0).join('\n')}\n`);
   };
   try {
-    organizationId = await organizationInDatabase(options, log);
+    organizationId = await organizationInDatabase(io, options, log);
     const events = await audit.export({ organizationId, write, onProgress: progress(io, 'exported') });
     await sink.end();
     printError(io, `${events} events exported`);
@@ -142,7 +142,7 @@ async function verifyDatabase(
   const log = await openDatabaseLog(io, options);
   const { audit, verifyLog, close } = log;
   try {
-    const organizationId = await organizationInDatabase(options, log);
+    const organizationId = await organizationInDatabase(io, options, log);
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
       throw unknownOrganization(organizationId);

@@ -132,11 +132,11 @@ describe('a name in place of an id', () => {
     const AUDIT_ARCHIVE_URL = pathToFileURL(join(folder, 'archive')).href;
     const list = (organization: string, env: Record<string, string>) =>
       run(['audit', 'archive', 'list', '--organization', organization], { env });
-    const found = await list('Talent', { ...asOperator, AUDIT_ARCHIVE_URL });
+    const found = await list('talent', { ...asOperator, AUDIT_ARCHIVE_URL });
     assert.equal(found.code, 0, found.output);
     assert.equal(
       found.stderr.split('\n')[0],
-      `Talent is the organization ${talent} at ${asOperator.COUNTERSIGN_URL}.`,
+      `using organization talent (${talent}) at ${asOperator.COUNTERSIGN_URL}`,
     );
     refused(await list('talen', { ...asOperator, AUDIT_ARCHIVE_URL }), 5, 'did you mean talent?');
     refused(
@@ -204,7 +204,10 @@ describe('a name in place of an id', () => {
     const { stderr } = await run(['agents', 'decommission', 'old@talent.example'], {
       answers: [['[y/N]', 'n\r']],
     });
-    assert.match(stderr, /\(\/agents\/[0-9a-f-]{36}: old@talent\.example\)\? \[y\/N\]/);
+    assert.match(
+      stderr,
+      /\(\/agents\/([0-9a-f-]{36}): agent old@talent\.example \(\1\) of organization [0-9a-f-]{36}\)\? \[y\/N\]/,
+    );
   });
 
   it('stands in a path of `api`, encoded; unknown segments go to the server as they are', async () => {
@@ -223,6 +226,86 @@ describe('a name in place of an id', () => {
       join(folder, 'project'),
     ]);
     assert.equal(code, 0, output);
+  });
+});
+
+describe('a name that others have chosen', () => {
+  const get = (name: string) => run(['agents', 'get', name]);
+
+  it('exit 5: a text with @ is an e-mail address, and no display name', async () => {
+    const imitator = await createAgent('shadow@talent.example', me.organizationId, 'deploy@acme.example');
+    refused(await get('deploy@acme.example'), 5, 'there is no agent deploy@acme.example');
+    refused(
+      await run(['grants', 'set', 'deploy@acme.example', identifier, '--scopes', 'a:read']),
+      5,
+      'there is no agent deploy@acme.example',
+    );
+    assert.equal((await json(['agents', 'get', imitator])).agentId, imitator);
+  });
+
+  it('exit 2: display names that differ in case or in the form of Unicode are twins', async () => {
+    for (const [one, other] of [
+      ['Billing bot', 'billing BOT'],
+      ['B\u00fcro bot', 'bu\u0308ro bot'],
+    ] as const) {
+      const suffix = crypto.randomUUID();
+      const own = await createAgent(`own-${suffix}@talent.example`, me.organizationId, one);
+      assert.equal((await json(['agents', 'get', other])).agentId, own, 'in any case');
+      const foreign = await createAgent(`foreign-${suffix}@talent.example`, talent, other);
+      for (const name of [one, other]) refused(await get(name), 2, '2 things are called', own, foreign);
+    }
+  });
+
+  it('exit 2: a display name of another organization alone names its id', async () => {
+    const foreign = await createAgent('alone@talent.example', talent, 'Only there');
+    refused(
+      await get('only there'),
+      2,
+      'the only agent that is called only there belongs to another organization',
+      `${foreign}  email=alone@talent.example  organizationId=${talent}`,
+    );
+    const added = await run(['members', 'add', 'talent', '--agent-id', 'Only there', '--role', 'member']);
+    assert.equal(added.code, 0, added.output);
+  });
+
+  it('exit 5: what has ended has no free name', async () => {
+    const ended = await createAgent('ended@talent.example', me.organizationId, 'Ended reader');
+    await json(['agents', 'decommission', ended, '--yes']);
+    refused(await get('Ended reader'), 5, 'there is no agent Ended reader');
+    assert.equal((await json(['agents', 'get', ended])).agentId, ended);
+    assert.equal((await json(['agents', 'get', 'ended@talent.example'])).agentId, ended);
+    const { organizationId = '' } = await json([
+      ...['organizations', 'create', '--name', 'Ended place', '--slug', 'ended-place'],
+    ]);
+    const deleted = await run(['organizations', 'delete', organizationId, '--yes']);
+    assert.equal(deleted.code, 0, deleted.output);
+    refused(await run(['organizations', 'get', 'Ended place']), 5, 'there is no organization Ended place');
+  });
+
+  it('is said on standard error, with its id and organization; an id is not', async () => {
+    const named = await get('screener@talent.example');
+    assert.equal(
+      named.stderr,
+      `using agent Screener@talent.example (${screener}) of organization ${me.organizationId}\n`,
+    );
+    assert.equal((await get(screener)).stderr, '');
+  });
+
+  it('may have a comma: in a list it is in double quotes', async () => {
+    const invite = ['people', 'invite', me.organizationId ?? '', '--issuer', 'https://idp.example.com'];
+    const { personId } = await json([
+      ...invite,
+      ...['--subject', 'comma', '--name', 'Lovelace, Ada', '--role', 'member'],
+    ]);
+    const { approvers } = await json<{ approvers: string[] }>([
+      ...['resources', 'update', 'Orders', '--approvers', `"Lovelace, Ada"`],
+    ]);
+    assert.deepEqual(approvers, [personId]);
+    refused(
+      await run(['resources', 'update', 'Orders', '--approvers', 'Lovelace, Ada']),
+      5,
+      'there is no person Lovelace',
+    );
   });
 });
 

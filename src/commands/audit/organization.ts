@@ -16,12 +16,16 @@ interface Names {
 
 /** A name is that of an organization in the database. */
 export async function organizationInDatabase(
+  io: Io,
   { organization }: OrganizationOptions,
   { organizationNames }: Names,
 ): Promise<string | undefined> {
   if (organization === undefined || isUuid(organization)) return organization?.toLowerCase();
-  const { requireId } = await import('../client/names/choose.ts');
-  return requireId(organizationKind, organization, await organizationNames(), 'in the database');
+  const { requireMatch } = await import('../client/names/choose.ts');
+  const names = await organizationNames();
+  const { id, label } = requireMatch(organizationKind, organization, names, 'in the database');
+  printError(io, `using ${label}`);
+  return id;
 }
 
 /** The archive has ids only. The server says which one a name means, and the command says what the server has said. */
@@ -43,7 +47,6 @@ export async function organizationAtServer(
       error.exitCode,
     );
   }
-  const id = await createIdOf(io, options)(organizationKind, organization);
-  printError(io, `${quoted(organization)} is the organization ${id} at ${quoted(url)}.`);
-  return id;
+  const onMatch = (label: string) => printError(io, `using ${label} at ${quoted(url)}`);
+  return createIdOf(io, options, onMatch)(organizationKind, organization);
 }

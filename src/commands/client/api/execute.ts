@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
 import { confirm, hasTerminal } from '../../prompt.ts';
-import { print, printError, printJson, quoted } from '../../terminal.ts';
+import { print, printError, printJson } from '../../terminal.ts';
 import type { AccountOptions } from '../account.ts';
 import { connect } from '../connection.ts';
 import type { ApiCommand } from './api-commands.ts';
@@ -75,7 +75,7 @@ const isDestructive = ({ isDestructive, finalStatus }: ApiCommand, { body }: Api
   (finalStatus !== undefined && (body as { status?: unknown } | undefined)?.status === finalStatus);
 
 async function requireConsent(io: Io, command: ApiCommand, { path, named }: ApiRequest): Promise<void> {
-  const what = named === undefined ? path : `${path}: ${quoted(named)}`;
+  const what = named === undefined ? path : `${path}: ${named}`;
   const question = `${command.summary.split(';')[0]} (${what})?`;
   if (!hasTerminal(io))
     throw new CommandError(

@@ -1,6 +1,7 @@
 /** Commander's commands for the operations of the API, and `countersign api` for requests of any kind. */
 import { type Command, Option } from 'commander';
 import type { Io } from '../../io.ts';
+import { printError } from '../../terminal.ts';
 import { addConnectionOptions } from '../connection-options.ts';
 import { type Kind, kindOf, namesOf } from '../names/kinds.ts';
 import { type ApiCommand, apiCommands } from './api-commands.ts';
@@ -87,10 +88,15 @@ function registerCommand(group: Command, io: Io, command: ApiCommand, execute: E
     // A field of the request, such as the client id of a connection, is none of the account.
     const { clientId: _, clientSecret: __, ...others } = options;
     const { options: complete, inputs } = await askForSecret(io, command, given);
-    const words = await withIds(command, { args, options: complete }, createIdOf(io, others as never));
+    const found: string[] = [];
+    const idOf = createIdOf(io, others as never, (label) => {
+      found.push(label);
+      printError(io, `using ${label}`);
+    });
+    const words = await withIds(command, { args, options: complete }, idOf);
     const request = {
       ...buildRequest(command, words.args, words.options, inputs),
-      ...(words.args.some((id, index) => id !== args[index]) && { named: args.join(', ') }),
+      ...(found.length > 0 && { named: found.join(', ') }),
     };
     await execute(io, command, request, others as never);
   });

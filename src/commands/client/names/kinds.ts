@@ -6,6 +6,10 @@ export interface Kind {
   readonly id: string;
   /** The fields that name it, and what people call them. The first field with a match decides. */
   readonly names: Readonly<Record<string, string>>;
+  /** Those of them that are free text, which its owner may set to any name. */
+  readonly free: readonly string[];
+  /** The field with the id of its organization, where others may see it. A free name means a thing of the own organization only. */
+  readonly home?: string;
   /** A name, for the help. */
   readonly example: string;
   /** The fields that tell two of the same name apart. */
@@ -30,19 +34,25 @@ export interface Ids {
   readonly organizationId: string;
 }
 
+/** The search of the server compares other letters by other rules: then all are listed. */
+const search = (text: string): { readonly q?: string } => (/^[ -~]*$/.test(text) ? { q: text } : {});
+
 const agent: Kind = {
   noun: 'agent',
   id: 'agentId',
   names: { email: 'e-mail address', displayName: 'display name' },
+  free: ['displayName'],
+  home: 'organizationId',
   example: 'screener-1@talent.example.com',
   shows: ['email', 'organizationId', 'status'],
-  list: (text) => ({ path: '/agents', query: { q: text } }),
+  list: (text) => ({ path: '/agents', query: search(text) }),
 };
 
 export const organizationKind: Kind = {
   noun: 'organization',
   id: 'organizationId',
   names: { slug: 'slug', name: 'name' },
+  free: ['name'],
   example: 'talent',
   shows: ['slug', 'name', 'status'],
   exactly: (text) =>
@@ -54,14 +64,20 @@ const resource: Kind = {
   noun: 'API',
   id: 'resourceId',
   names: { identifier: 'identifier', name: 'name' },
+  free: ['name'],
+  home: 'organizationId',
   example: 'https://api.talent.example.com',
   shows: ['identifier', 'name', 'organizationId'],
-  list: (text) => ({ path: '/resources', query: { q: text } }),
+  list: (text) => ({ path: '/resources', query: search(text) }),
 };
 
+/** Without the name of the API, which another organization has chosen. */
 const receivedShare: Kind = {
-  ...resource,
   noun: 'received share',
+  id: 'resourceId',
+  names: { identifier: 'identifier' },
+  free: [],
+  example: 'https://api.talent.example.com',
   shows: ['identifier', 'name', 'ownerSlug', 'status'],
   list: () => ({ path: '/shares' }),
 };
@@ -70,6 +86,7 @@ const person: Kind = {
   noun: 'person',
   id: 'personId',
   names: { email: 'e-mail address', name: 'name' },
+  free: ['name'],
   example: 'ada@talent.example.com',
   shows: ['name', 'email', 'role', 'issuer', 'subject', 'status'],
   isOfOrganization: true,
@@ -80,6 +97,7 @@ const connection: Kind = {
   noun: 'connection',
   id: 'connectionId',
   names: { name: 'name', issuer: 'issuer' },
+  free: ['name'],
   example: 'Example Login',
   shows: ['name', 'issuer', 'clientId', 'status'],
   isOfOrganization: true,
@@ -90,6 +108,7 @@ const credential: Kind = {
   noun: 'active credential',
   id: 'credentialId',
   names: { name: 'name' },
+  free: ['name'],
   example: 'ci',
   shows: ['name', 'createdAt', 'expiresAt'],
   list: (_, { known }) => ({ path: `/agents/${known.agentId}/credentials`, query: { status: 'active' } }),
@@ -99,6 +118,8 @@ const trustPolicy: Kind = {
   noun: 'trust policy',
   id: 'policyId',
   names: { name: 'name' },
+  free: ['name'],
+  home: 'organizationId',
   example: 'GitHub main',
   shows: ['name', 'agentId', 'provider', 'subject', 'status'],
   list: () => ({ path: '/oidc/trust-policies' }),
@@ -108,6 +129,8 @@ const webhook: Kind = {
   noun: 'webhook',
   id: 'id',
   names: { name: 'name', url: 'URL' },
+  free: ['name'],
+  home: 'organization_id',
   example: 'Orders',
   shows: ['name', 'url', 'organization_id'],
   list: () => ({ path: '/webhooks' }),
@@ -117,6 +140,7 @@ const partner: Kind = {
   noun: 'partner',
   id: 'id',
   names: { name: 'name', issuer: 'issuer' },
+  free: ['name'],
   example: 'https://idp.example.com',
   shows: ['name', 'issuer'],
   list: () => ({ path: '/federation/partners' }),
@@ -126,6 +150,7 @@ const listing: Kind = {
   noun: 'listing',
   id: 'listingId',
   names: { title: 'title' },
+  free: ['title'],
   example: 'Resume screener',
   shows: ['title', 'agentId', 'organizationSlug', 'status'],
   list: () => ({ path: '/marketplace/listings' }),
@@ -133,7 +158,7 @@ const listing: Kind = {
 
 const publicListing: Kind = {
   ...listing,
-  list: (text) => ({ path: '/marketplace/agents', query: { q: text } }),
+  list: (text) => ({ path: '/marketplace/agents', query: search(text) }),
 };
 
 /** By the name of the parameter or field. */

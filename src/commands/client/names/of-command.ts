@@ -44,7 +44,13 @@ export async function withIds(command: ApiCommand, { args, options }: Words, idO
   return { args: ids, options: resolved };
 }
 
-const entriesIn = (text: string): string[] => (isJson(text) ? [text] : text.split(','));
+/** A name with a comma is in double quotes. */
+const entriesIn = (text: string): string[] =>
+  isJson(text)
+    ? [text]
+    : [...text.matchAll(/(?:^|,)(?:\s*"([^"]*)"\s*(?=,|$)|([^,]*))/g)].map(
+        ([, inQuotes, plain]) => inQuotes ?? plain ?? '',
+      );
 
 const isJson = (text: string): boolean => /^\s*[@[{]/.test(text);
 

@@ -2,11 +2,11 @@
 import { isUuid } from '../../../kernel/ids.ts';
 import { CommandError } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
-import { quoted } from '../../terminal.ts';
+import { printError, quoted } from '../../terminal.ts';
 import { type AccountOptions, accountFrom, organizationOf } from '../account.ts';
 import { type Entry, isEntry, rowsIn } from '../api/table.ts';
 import { ApiError, type Connection, connect } from '../connection.ts';
-import { findId, requireId } from './choose.ts';
+import { findMatch, requireMatch } from './choose.ts';
 import type { Kind, List } from './kinds.ts';
 
 /** `known` are the other ids of the request, by name. */
@@ -14,19 +14,29 @@ export type IdOf = (kind: Kind, text: string, known?: Readonly<Record<string, st
 
 const pageSize = 100;
 
-export function createIdOf(io: Io, options: AccountOptions): IdOf {
+/** `onMatch` gets what a name meant. An id means itself. */
+export function createIdOf(
+  io: Io,
+  options: AccountOptions,
+  onMatch: (label: string) => void = (label) => printError(io, `using ${label}`),
+): IdOf {
   let connection: Connection | undefined;
   return async (kind, text, known = {}) => {
     if (isUuid(text)) return text;
     connection ??= connect(io, options);
+    const own = () => organizationOf(io, accountFrom(io, options));
     const given = known.orgId ?? known.organizationId ?? known.organization_id;
-    const organizationId = kind.isOfOrganization
-      ? (given ?? (await organizationOf(io, accountFrom(io, options))))
-      : '';
+    const organizationId = kind.isOfOrganization ? (given ?? (await own())) : '';
     const read = (list: List) => listOf(connection as Connection, kind, text, list);
     const exact = kind.exactly?.(text);
-    const id = exact && findId(kind, text, await read(exact));
-    return id ?? requireId(kind, text, await read(kind.list(text, { known, organizationId })));
+    const match =
+      (exact && findMatch(kind, text, await read(exact))) ??
+      requireMatch(kind, text, await read(kind.list(text, { known, organizationId })));
+    // Another organization may give its things any name, also one that this one uses.
+    const { freeIn } = match;
+    if (freeIn !== undefined && freeIn !== given && freeIn !== (await own())) throw match.refusal();
+    onMatch(match.label);
+    return match.id;
   };
 }
 
