@@ -1,5 +1,6 @@
 /** The release workflow: what can be known about it without running it. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,6 +154,8 @@ describe('the release workflow', () => {
     assert.deepEqual(attested.trim().split('\n').toSorted(), published.toSorted());
   });
 
+  const sha256 = (content: string) => createHash('sha256').update(content).digest('hex');
+
   const runStep = (job: string, name: string, program: string, stub: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-release-'));
     after(() => rmSync(folder, { recursive: true, force: true }));
@@ -189,6 +192,46 @@ describe('the release workflow', () => {
     assert.deepEqual([again.status, read('published')], [0, './release/npm/sdk.tgz\n'], again.stderr);
     run('echo sha512-other > view-countersign@1.2.3; touch refuses-countersign.tgz');
     assert.notEqual(result().status, 0);
+  });
+
+  it('publishes to PyPI again what has the same content, and stops at other content and at errors', () => {
+    const { run, result } = runStep(
+      'pypi',
+      'Compare with the files that PyPI has',
+      'curl',
+      'cp "answer-$STATUS" published.json 2>/dev/null; printf %s "$STATUS"',
+    );
+    const name = 'countersign_sdk-1.2.3.tar.gz';
+    const answer = (content: string) =>
+      JSON.stringify({ urls: [{ filename: name, digests: { sha256: sha256(content) } }] });
+    const stops = (STATUS: string) => result({ STATUS, GITHUB_REF_NAME: 'v1.2.3' }).status !== 0;
+    run(`mkdir -p release/python; printf same > release/python/${name}; printf new > release/python/new.whl`);
+    run(`printf %s '${answer('same')}' > answer-200`);
+    assert.deepEqual(['404', '200', '503'].map(stops), [false, false, true]);
+    run(`printf %s '${answer('other')}' > answer-200`);
+    assert.deepEqual(['404', '200'].map(stops), [false, true]);
+    const last = jobs.pypi?.steps.map(({ name: named, uses }) => named ?? uses?.split('@')[0]);
+    assert.deepEqual(last?.slice(-2), [
+      'Compare with the files that PyPI has',
+      'pypa/gh-action-pypi-publish',
+    ]);
+  });
+
+  it('makes the package of Python with code that is pinned by its content', () => {
+    const runs = jobs.build?.steps.flatMap(({ run = '' }) => run.split('\n')) ?? [];
+    assert.deepEqual(
+      runs.filter((line) => /pip install|python -m build/.test(line)),
+      [
+        'python -m pip install --require-hashes --no-deps --only-binary :all: --requirement sdk/python/build-requirements.txt',
+        'python -m build --no-isolation --outdir dist-release/python sdk/python',
+      ],
+    );
+    const pinned = readFileSync(`${root}/sdk/python/build-requirements.txt`, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    for (const line of pinned) assert.match(line, /^[a-z-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}$/);
+    const names = pinned.map((line) => line.split('==')[0]);
+    for (const name of ['build', 'hatchling']) assert.ok(names.includes(name), name);
   });
 
   it('signs the digest that it has pushed itself, whatever image stands under the tag', () => {
