@@ -61,11 +61,23 @@ export const visibleText = {
 
 export const Name = Type.String(nameText(255));
 
-/** Empty, or without blanks at its ends: a value that a person compares and types. None of the characters that show nothing. */
-const labelValue = (hidden: string): string => {
+/** Without blanks at its ends: text that a person compares and types. None of the characters that show nothing. */
+const plainText = (hidden: string, inner: string): string => {
   const visible = `[^\\s${hidden}${imitating}]`;
-  return `(${visible}([^${blanks}${hidden}${imitating}]| ){0,${limits.labels.maxValueLength - 2}}${visible}|${visible})?`;
+  return `(${visible}([^${blanks}${hidden}${imitating}]| )${inner}${visible}|${visible})`;
 };
+
+/** For a name that others tell apart by sight: two names that look the same are rarer than with `nameText`. */
+export const plainName = (maxLength: number, more = '') => ({
+  minLength: 1,
+  maxLength,
+  pattern: `^${plainText(invisible + invisibleAstral, '*')}$`,
+  documentedPattern: `^${plainText(invisible, '*')}$`,
+  description: `1 to ${maxLength} visible characters, with blanks inside only${more}`,
+});
+
+const labelValue = (hidden: string): string =>
+  `${plainText(hidden, `{0,${limits.labels.maxValueLength - 2}}`)}?`;
 const labelKey = '[a-z0-9][a-z0-9._/-]{0,62}';
 const { perAgent, maxValueLength } = limits.labels;
 const labelForm = (build: (value: string) => string) => ({

@@ -57,7 +57,7 @@ describe('accessLines', () => {
     it(text, () => assert.equal(accessLines({ grantedApis, allowedScopes }).join(', '), text));
 });
 
-it('a file of agents: quotes are doubled, and no cell is a formula', () => {
+describe('a file of agents', () => {
   const agent: Partial<ListedAgent> = {
     agentId: 'a1',
     organizationId: 'o1',
@@ -72,9 +72,32 @@ it('a file of agents: quotes are doubled, and no cell is a formula', () => {
     allowedScopes: [],
     createdAt: '2030-01-01T00:00:00.000Z',
   };
-  const [head, row, end] = agentsCsv([agent as ListedAgent]).split('\r\n');
-  assert.match(head ?? '', /^agentId,email,displayName,/);
-  assert.match(row ?? '', /^"a1","a@example.com","'=HYPERLINK\(""x""\)",/);
-  assert.match(row ?? '', /"'-1","team:talent"/);
-  assert.equal(end, '');
+  const fileOf = (changes: Partial<ListedAgent>) => agentsCsv([{ ...agent, ...changes } as ListedAgent]);
+
+  it('quotes are doubled, and no cell is a formula', () => {
+    const [head, row, end] = fileOf({}).split('\r\n');
+    assert.match(head ?? '', /^agentId,email,displayName,/);
+    assert.match(row ?? '', /^"a1","a@example.com","'=HYPERLINK\(""x""\)",/);
+    assert.match(row ?? '', /"'-1","team:talent"/);
+    assert.equal(end, '');
+  });
+
+  const owners: [what: string, owner: string, cell: string][] = [
+    ['a formula after a semicolon', 'n;=1+1', "n;'=1+1"],
+    ['formulas after semicolons and blanks', 'n; @x;-1', "n; '@x;'-1"],
+    ['a formula after a tab', 'n\t+1', "n\t'+1"],
+    ['a formula on a new line', 'n\n=1', "n\n'=1"],
+    ['a formula in full width', '＝1', "'＝1"],
+    ['a tab at the beginning', '\tn', "'\tn"],
+    ['signs within text', 'a-b; c=d', 'a-b; c=d'],
+    ['a bidirectional control', 'a\u202eb', 'a\\u{202e}b'],
+    ['a hidden character before a formula', '\u200b=1', '\\u{200b}=1'],
+  ];
+  for (const [what, owner, cell] of owners)
+    it(what, () => assert.ok(fileOf({ owner }).includes(`,"${cell}",`), fileOf({ owner })));
+
+  it('a label with a blank is no second label', () => {
+    const file = fileOf({ labels: { team: 'a env:production', tier: '"x"', url: 'a:b' } });
+    assert.ok(file.includes(',"""team:a env:production"" ""tier:\\""x\\"""" url:a:b",'), file);
+  });
 });

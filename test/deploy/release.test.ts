@@ -1,5 +1,6 @@
 /** The release workflow: what can be known about it without running it. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,14 +17,16 @@ const text = readFileSync(`${root}/.github/workflows/release.yml`, 'utf8');
 interface Step {
   readonly name?: string;
   readonly uses?: string;
-  readonly if?: string;
+  readonly id?: string;
   readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly with?: Readonly<Record<string, unknown>>;
 }
 interface Job {
   readonly needs?: string | readonly string[];
   readonly permissions?: Readonly<Record<string, string>>;
   readonly environment?: string;
+  readonly outputs?: Readonly<Record<string, string>>;
   readonly 'timeout-minutes'?: number;
   readonly steps: readonly Step[];
 }
@@ -83,7 +86,8 @@ describe('the release workflow', () => {
     assert.deepEqual(ofJobs, {
       build: { contents: 'read' },
       attest: { 'id-token': 'write', attestations: 'write' },
-      image: { contents: 'read', packages: 'write', 'id-token': 'write', attestations: 'write' },
+      image: { contents: 'read', packages: 'write' },
+      sign: { packages: 'write', 'id-token': 'write', attestations: 'write' },
       chart: { packages: 'write', 'id-token': 'write', attestations: 'write' },
       npm: { 'id-token': 'write' },
       pypi: { 'id-token': 'write' },
@@ -114,15 +118,17 @@ describe('the release workflow', () => {
   it('publishes from the environment that a person approves, after build and attestations', () => {
     // Whatever signs or publishes; the release page needs all of them.
     for (const [name, job] of Object.entries(jobs))
-      if (job.permissions?.['id-token']) assert.equal(job.environment, 'release', name);
+      if (job.permissions?.['id-token'] ?? job.permissions?.packages)
+        assert.equal(job.environment, 'release', name);
     const before = (name: string): string[] =>
       [jobs[name]?.needs ?? []].flat().flatMap((each) => [each, ...before(each)]);
-    for (const name of ['image', 'chart', 'npm', 'pypi', 'release'])
+    for (const name of ['image', 'sign', 'chart', 'npm', 'pypi', 'release'])
       assert.deepEqual(
         ['build', 'attest'].filter((each) => !before(name).includes(each)),
         [],
         name,
       );
+    for (const name of ['chart', 'npm', 'pypi', 'release']) assert.ok(before(name).includes('sign'), name);
   });
 
   it('signs packages, image, chart and SBOM', () => {
@@ -130,8 +136,8 @@ describe('the release workflow', () => {
     const uses = (name: string) => jobs[name]?.steps.map((step) => step.uses ?? '').join('\n') ?? '';
     assert.match(runs('npm'), /npm publish .*--provenance/);
     assert.match(uses('pypi'), /pypa\/gh-action-pypi-publish@/);
-    assert.match(runs('image'), /cosign sign --yes "\$IMAGE"/);
-    assert.match(uses('image'), /attest-build-provenance@[\s\S]*attest-sbom@/);
+    assert.match(runs('sign'), /cosign sign --yes "\$IMAGE@\$DIGEST"/);
+    assert.match(uses('sign'), /attest-build-provenance@[\s\S]*attest-sbom@/);
     assert.match(runs('chart'), /cosign sign --yes .*@\$digest/);
     assert.match(uses('chart'), /attest-build-provenance@/);
     const pypi = jobs.pypi?.steps.find(({ uses: action }) => action?.startsWith('pypa/'))?.with;
@@ -148,6 +154,8 @@ describe('the release workflow', () => {
     assert.deepEqual(attested.trim().split('\n').toSorted(), published.toSorted());
   });
 
+  const sha256 = (content: string) => createHash('sha256').update(content).digest('hex');
+
   const runStep = (job: string, name: string, program: string, stub: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-release-'));
     after(() => rmSync(folder, { recursive: true, force: true }));
@@ -155,12 +163,13 @@ describe('the release workflow', () => {
     writeFileSync(join(folder, program), `#!/bin/bash\n${stub}\n`, { mode: 0o755 });
     const env = {
       PATH: `${folder}:${process.env.PATH}`,
-      ...{ GITHUB_OUTPUT: join(folder, 'output'), GITHUB_SHA: 'abc', IMAGE: 'registry/image:1.2.3' },
+      ...{ GITHUB_OUTPUT: join(folder, 'output'), IMAGE: 'registry/image' },
     };
-    const run = (text: string) => runSync('bash', ['-ec', text], { cwd: folder, env });
+    const run = (text: string, more?: Readonly<Record<string, string>>) =>
+      runSync('bash', ['-ec', text], { cwd: folder, env: { ...env, ...more } });
     return {
       run,
-      result: () => run(script),
+      result: (more?: Readonly<Record<string, string>>) => run(script, more),
       read: (file: string) => readFileSync(join(folder, file), 'utf8'),
     };
   };
@@ -185,28 +194,88 @@ describe('the release workflow', () => {
     assert.notEqual(result().status, 0);
   });
 
-  it('signs an image that it has pushed before, and stops at one of another commit', () => {
-    const { run, result, read } = runStep(
+  it('publishes to PyPI again what has the same content, and stops at other content and at errors', () => {
+    const { run, result } = runStep(
+      'pypi',
+      'Compare with the files that PyPI has',
+      'curl',
+      'cp "answer-$STATUS" published.json 2>/dev/null; printf %s "$STATUS"',
+    );
+    const name = 'countersign_sdk-1.2.3.tar.gz';
+    const answer = (content: string) =>
+      JSON.stringify({ urls: [{ filename: name, digests: { sha256: sha256(content) } }] });
+    const stops = (STATUS: string) => result({ STATUS, GITHUB_REF_NAME: 'v1.2.3' }).status !== 0;
+    run(`mkdir -p release/python; printf same > release/python/${name}; printf new > release/python/new.whl`);
+    run(`printf %s '${answer('same')}' > answer-200`);
+    assert.deepEqual(['404', '200', '503'].map(stops), [false, false, true]);
+    run(`printf %s '${answer('other')}' > answer-200`);
+    assert.deepEqual(['404', '200'].map(stops), [false, true]);
+    const last = jobs.pypi?.steps.map(({ name: named, uses }) => named ?? uses?.split('@')[0]);
+    assert.deepEqual(last?.slice(-2), [
+      'Compare with the files that PyPI has',
+      'pypa/gh-action-pypi-publish',
+    ]);
+  });
+
+  it('makes the package of Python with code that is pinned by its content', () => {
+    const runs = jobs.build?.steps.flatMap(({ run = '' }) => run.split('\n')) ?? [];
+    assert.deepEqual(
+      runs.filter((line) => /pip install|python -m build/.test(line)),
+      [
+        'python -m pip install --require-hashes --no-deps --only-binary :all: --requirement sdk/python/build-requirements.txt',
+        'python -m build --no-isolation --outdir dist-release/python sdk/python',
+      ],
+    );
+    const pinned = readFileSync(`${root}/sdk/python/build-requirements.txt`, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    for (const line of pinned) assert.match(line, /^[a-z-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}$/);
+    const names = pinned.map((line) => line.split('==')[0]);
+    for (const name of ['build', 'hatchling']) assert.ok(names.includes(name), name);
+  });
+
+  it('signs the digest that it has pushed itself, whatever image stands under the tag', () => {
+    const { image, sign } = jobs;
+    const build = image?.steps.find(({ uses }) => uses?.startsWith('docker/build-push-action@'));
+    const expression = (name: string) => ['${', '{ ', name, ' }', '}'].join('');
+    assert.equal(image?.outputs?.digest, expression(`steps.${build?.id}.outputs.digest`));
+    assert.deepEqual([sign?.needs].flat(), ['image']);
+    const digest = expression('needs.image.outputs.digest');
+    const signed = sign?.steps.flatMap(({ env, with: options }) => [
+      env?.DIGEST ?? [],
+      options?.['subject-digest'] ?? [],
+    ]);
+    assert.deepEqual(signed?.flat(), [digest, digest, digest]);
+    // What builds the image runs code that is pinned by no digest: nothing of it beside the right to sign.
+    for (const [name, job] of Object.entries(jobs))
+      if (job.permissions?.['id-token'])
+        assert.ok(!job.steps.some(({ uses }) => /^docker\/(setup|build)/.test(uses ?? '')), name);
+    assert.doesNotMatch(text, /imagetools|image\.revision/);
+  });
+
+  it('signs nothing without a digest', () => {
+    const { run, result, read } = runStep('sign', 'Sign the digest', 'cosign', 'echo "$*" > signed');
+    const whole = `sha256:${'a'.repeat(64)}`;
+    for (const DIGEST of ['', 'sha256:1', `${whole}0`]) {
+      assert.notEqual(result({ DIGEST }).status, 0, DIGEST);
+      assert.notEqual(run('cat signed').status, 0, DIGEST);
+    }
+    assert.equal(result({ DIGEST: whole }).status, 0);
+    assert.equal(read('signed'), `sign --yes registry/image@${whole}\n`);
+  });
+
+  it('pushes no image over one of a version that was released, also when the answer is an error', () => {
+    const { result } = runStep(
       'image',
-      'Find an image that was pushed before',
-      'docker',
-      'case "$*" in *Digest*) cat digest 2>/dev/null;; *) cat image.json;; esac',
+      'This version was not released before',
+      'curl',
+      '[ "$STATUS" = none ] && { printf 000; exit 6; }; printf %s "$STATUS"',
     );
-    assert.deepEqual([result().status, read('output')], [0, 'digest=\n']);
-    const pushed = (revision: string) =>
-      run(`echo sha256:1 > digest
-        echo '{"linux/amd64":{"config":{"Labels":{"org.opencontainers.image.revision": "${revision}"}}}}' > image.json`);
-    pushed('abc');
-    assert.deepEqual([result().status, read('output')], [0, 'digest=\ndigest=sha256:1\n']);
-    pushed('def');
-    assert.notEqual(result().status, 0);
-    const { steps: ofImage = [] } = jobs.image ?? {};
-    const build = ofImage.find(({ uses }) => uses?.startsWith('docker/build-push-action@'));
-    assert.equal(build?.if, "steps.before.outputs.digest == ''");
-    assert.equal(
-      text.match(/\$\{\{ steps\.before\.outputs\.digest \|\| steps\.push\.outputs\.digest \}\}/g)?.length,
-      3,
-    );
+    const stops = (STATUS: string) => result({ STATUS }).status !== 0;
+    assert.deepEqual(['404', '200', '401', '503', 'none'].map(stops), [false, true, true, true, true]);
+    const named = (jobs.image?.steps ?? []).map(({ name, id }) => id ?? name);
+    const order = named.filter((name) => name === 'This version was not released before' || name === 'push');
+    assert.deepEqual(order, ['This version was not released before', 'push']);
   });
 
   it('uses files and scripts that exist, and the versions of our tests', () => {

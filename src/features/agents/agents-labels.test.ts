@@ -62,6 +62,8 @@ describe('the display name and the labels of an agent', () => {
     ['20 labels', { labels: keys(20) }],
     ['a key and a value of 63 characters', { labels: { ['k'.repeat(63)]: 'v'.repeat(63) } }],
     ['a name of 64 characters', { displayName: 'n'.repeat(64) }],
+    ['a name of one character', { displayName: 'Ω' }],
+    ['a name with blanks and signs inside', { displayName: '支払い 🤖 & Co  2' }],
     ['a key that objects have by birth', { labels: { constructor: 'x' } }],
   ] as const)
     it(`201 with ${what}`, async () => {
@@ -76,6 +78,13 @@ describe('the display name and the labels of an agent', () => {
     ['displayName', 'n'.repeat(65)],
     ['displayName', 'a\nb'],
     ['displayName', 'a\u202eb'],
+    ...['\u200b', '\u200d', '\u3164', '\u2800', '\u115f', '\ufe0f', '\u{e0041}'].map((hidden) => [
+      'displayName',
+      `pay${hidden}ments`,
+    ]),
+    ['displayName', 'payments\u3164'],
+    ['displayName', 'payments '],
+    ['displayName', 'pay\u00a0ments'],
     ['displayName', 7],
     ['labels', null],
     ['labels', []],

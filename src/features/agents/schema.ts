@@ -9,9 +9,9 @@ import {
   Labels,
   literals,
   Nullable,
-  nameText,
   PageOf,
   pageQuery,
+  plainName,
   Timestamp,
   timeRangeQuery,
   Uuid,
@@ -45,7 +45,7 @@ const Owner = Type.String({
 });
 const displayNameRule =
   'a name for people, who see it beside the e-mail address: the address identifies the agent, the name proves nothing';
-const DisplayName = Nullable(Type.String(nameText(limits.displayNameLength, `; ${displayNameRule}`)));
+const DisplayName = Nullable(Type.String(plainName(limits.displayNameLength, `; ${displayNameRule}`)));
 const labels = {
   description:
     'keys and values by which you group and find agents, such as team or cost center. They give no rights, and no token has them',

@@ -26,7 +26,10 @@ import { createTokenExchange } from './token-exchange.ts';
 export { revokeChainsWithAgent, revokeChainsWithPerson } from './revoke-with-subject.ts';
 
 /** An agent of a chain of delegations. */
-export type ChainAgent = Pick<Agent, 'agentId' | 'organizationId' | 'status' | 'allowedScopes'>;
+export type ChainAgent = Pick<
+  Agent,
+  'agentId' | 'organizationId' | 'status' | 'allowedScopes' | 'publicClient' | 'clientUri'
+>;
 
 export interface DelegationDeps
   extends Pick<

@@ -159,6 +159,23 @@ describe('POST /delegations with delegatorId', () => {
     assert.deepEqual([parent.status, parent.json.details.fields[0].field], [400, 'parentToken']);
   });
 
+  it('400 for a public client and a client by a metadata document: only a person lets them act', async () => {
+    const grants = { allowedScopes: ['audit:read'] };
+    const open = await t.agent({ ...grants, publicClient: true, redirectUris: ['https://app.example/back'] });
+    const document = await t.agent(grants);
+    await t.sql('update agents set client_uri = $1 where agent_id = $2', [
+      'https://app.example/client.json',
+      document.agentId,
+    ]);
+    for (const { agentId } of [open, document])
+      for (const token of [adminToken, operator]) {
+        const { status, json } = await delegate(token, { ...wanted, delegatorId: agentId });
+        assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
+        assert.equal(json.details.fields[0].field, 'delegatorId');
+        assert.match(json.message, /consent/);
+      }
+  });
+
   it('201 the own agent by its id is as without it', async () => {
     const { status, json } = await delegate(adminToken, { ...wanted, delegatorId: admin.agentId });
     assert.deepEqual([status, json.delegatorId], [201, admin.agentId]);

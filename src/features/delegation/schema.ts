@@ -96,7 +96,7 @@ export const NewDelegation = Type.Object(
       Type.Unsafe<string>({
         ...Uuid,
         description:
-          'the agent whose scopes are lent; left out: your own. For another agent you need `agents:write`, the role admin in its organization, and the right to give it a secret',
+          'the agent whose scopes are lent; left out: your own. For another agent you need `agents:write`, the role admin in its organization, and the right to give it a secret; a public client, or one with a metadata document, cannot be named',
       }),
     ),
     scopes: Type.Array(ScopeName, {

@@ -238,6 +238,11 @@ describe('GET /organizations/{orgId}/people', () => {
       (await list(id, `?q=${encodeURIComponent(q)}${more}`)).json.data
         .map(({ name }: { name: string }) => name)
         .sort();
+    // JavaScript writes these in lower case unlike PostgreSQL: a final sigma, a dot above.
+    for (const name of ['ΟΔΥΣΣΕΥΣ', 'İpek']) {
+      await invite(id, person(agentId, { name }));
+      assert.deepEqual(await found(name), [name]);
+    }
     assert.deepEqual(await found('LOVELACE'), ['Ada Lovelace']);
     assert.deepEqual(await found('grace'), ['100% Grace', 'Grace Hopper']);
     assert.deepEqual(await found('grace', '&role=admin'), ['Grace Hopper']);

@@ -100,7 +100,7 @@ export async function listPeople(db: Queryable, organizationId: string, query: P
       ...(role === undefined ? [] : [sql`role = ${role}`]),
       ...(q === undefined
         ? []
-        : [sql`strpos(lower(name) || ' ' || lower(coalesce(email, '')), ${q.toLowerCase()}) > 0`]),
+        : [sql`strpos(lower(name) || ' ' || lower(coalesce(email, '')), lower(${q})) > 0`]),
     ],
     ' and ',
   );

@@ -75,10 +75,10 @@ export async function listResources(
   query: ResourceQuery,
   range: TimeRange,
 ): Promise<{ rows: VisibleResource[]; total: number }> {
-  const q = (query.q ?? '').toLowerCase();
+  const q = query.q ?? '';
   const contains = join(
     [
-      sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(${shownIdentifier}), ${q}) > 0) and ${ownerExists}`,
+      sql`(strpos(lower(r.name), lower(${q})) > 0 or strpos(lower(${shownIdentifier}), lower(${q})) > 0) and ${ownerExists}`,
       ...createdWithin(range, sql`r.created_at`),
     ],
     ' and ',

@@ -1,6 +1,7 @@
 /** The words of a row of the list, and the file of the selected rows. */
 import type { ListedAgent } from '../../../api/generated.ts';
 import { counted } from '../../../components/counted.ts';
+import { escapedText } from '../../../components/visible-text.ts';
 import { labelTexts } from '../form/labels.ts';
 
 export const ownScopes = 'scopes of the Countersign API';
@@ -27,6 +28,9 @@ export function accessLines({
   return parts.length > 0 ? parts : ['nothing'];
 }
 
+/** In quotation marks unless it is plain: a value may have blanks and look like a second label. */
+const quotedLabel = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : JSON.stringify(text));
+
 const columns: Readonly<Record<string, (agent: ListedAgent) => string>> = {
   agentId: ({ agentId }) => agentId,
   email: ({ email }) => email,
@@ -37,7 +41,7 @@ const columns: Readonly<Record<string, (agent: ListedAgent) => string>> = {
   deploymentEnv: ({ deploymentEnv }) => deploymentEnv,
   version: ({ version }) => version,
   owner: ({ owner }) => owner,
-  labels: ({ labels }) => labelTexts(labels).join(' '),
+  labels: ({ labels }) => labelTexts(labels).map(quotedLabel).join(' '),
   allowedScopes: ({ allowedScopes }) => allowedScopes.join(' '),
   grantedApis: ({ grantedApis }) => String(grantedApis ?? ''),
   lastTokenDate: ({ lastTokenDate }) => lastTokenDate ?? '',
@@ -45,8 +49,16 @@ const columns: Readonly<Record<string, (agent: ListedAgent) => string>> = {
   createdAt: ({ createdAt }) => createdAt,
 };
 
-/** RFC 4180. A spreadsheet would run a cell that begins with one of these signs as a formula: it gets an apostrophe. */
-const cellOf = (text: string): string => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
+/**
+ * RFC 4180. A spreadsheet would run a cell that begins with one of these signs, also in full width, as a formula: it gets an apostrophe.
+ * Some spreadsheets begin a cell after a semicolon, a tab or a new line.
+ */
+const formula = /(^|[;\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/g;
+const cellOf = (text: string): string =>
+  `"${escapedText(text)
+    .replace(formula, "$1$2'")
+    .replace(/^[\t\r]/, "'$&")
+    .replaceAll('"', '""')}"`;
 
 export const agentsCsv = (agents: readonly ListedAgent[]): string =>
   [
