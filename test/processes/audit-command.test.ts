@@ -88,6 +88,8 @@ describe('audit export and verify', () => {
       );
     for (const name of ['acme', 'Acme One', organizationId.toUpperCase()]) {
       const { code, output } = await audit(online, 'verify', '--organization', name);
+      const isNamed = output.includes(`using organization acme (${organizationId})\n`);
+      assert.equal(isNamed, /^acme/i.test(name), output);
       assert.equal(code, 0, output);
       assert.match(output, /intact: 10 events in 1 chain\.$/m);
     }
