@@ -123,8 +123,8 @@ const testsNamedIn = (page: string): [file: string, title: string][] =>
   ]);
 
 describe('evidence', () => {
-  it('every test that docs/evidence names exists', () => {
-    const named = globSync('docs/evidence/*.md', { cwd: root }).flatMap(testsNamedIn);
+  it('every test that docs/evidence and the threat model name exists', () => {
+    const named = globSync('docs/{evidence,security}/*.md', { cwd: root }).flatMap(testsNamedIn);
     assert.ok(named.length > 100, `${named.length} tests`);
     const plain = (text: string) => text.replace(/[`'"\\]/g, '').replace(/\s+/g, ' ');
     const missing = named.filter(([file, title]) => {
@@ -138,6 +138,36 @@ describe('evidence', () => {
         .every((part) => source.includes(part));
     });
     assert.deepEqual(missing, []);
+  });
+});
+
+/** The rows of the tables whose last column is the test. */
+const rowsWithTests = (page: string): string[] =>
+  [...read(page).matchAll(/^\|.*\| Test \|\n\|[-|]+\n((?:\|.*\n)+)/gm)].flatMap(([, rows = '']) =>
+    rows.trimEnd().split('\n'),
+  );
+
+describe('the threat model', () => {
+  const page = 'docs/security/threat-model.md';
+
+  it('names a test for every attempt', () => {
+    const rows = rowsWithTests(page);
+    assert.ok(rows.length > 80, `${rows.length} rows`);
+    assert.deepEqual(
+      rows.filter((row) => !/\| `[\w./-]+\.test\.tsx?` > [^|\n]+ \|$/.test(row)),
+      [],
+    );
+  });
+
+  it('says for every attacker what does not hold', () => {
+    const attackers = read(page)
+      .split(/^## /m)
+      .filter((section) => section.includes('| Attempt |'));
+    assert.ok(attackers.length >= 13, `${attackers.length} attackers`);
+    assert.deepEqual(
+      attackers.filter((section) => !/\n\*\*Does not hold\*\*\n\n- /.test(section)),
+      [],
+    );
   });
 });
 
