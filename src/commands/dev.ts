@@ -18,6 +18,7 @@ import { developmentEnvironment } from './development-instance.ts';
 import type { Io } from './io.ts';
 import { readableLog } from './readable-log.ts';
 import { recordInstance } from './recorded-instances.ts';
+import { retryOverloaded } from './retry-overloaded.ts';
 import { requireFreePort, startServer } from './serve.ts';
 import { print, quoted } from './terminal.ts';
 
@@ -91,7 +92,7 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
   // The link is good for a minute, so it is made when it can be used.
   await consoleBuilt;
   const { app, admin } = started;
-  const link = await app.webConsole.linkFor(admin.clientId, admin.clientSecret);
+  const link = await retryOverloaded(() => app.webConsole.linkFor(admin.clientId, admin.clientSecret));
   say(banner(admin, options.data, link?.url));
   isReady = true;
 }

@@ -13,6 +13,7 @@ import { createLog, type Log } from '../kernel/observability/log.ts';
 import { ensureConsole } from './build-console.ts';
 import { CommandError } from './command-error.ts';
 import type { Io } from './io.ts';
+import { retryOverloaded } from './retry-overloaded.ts';
 import { supervise } from './supervise.ts';
 import { answerRequests, requestMergedMetrics, stopOnMessage, waitForStopMessage } from './supervised.ts';
 
@@ -88,7 +89,7 @@ export async function startServer(
   lifecycle.onStop(app.close);
   if (cluster.isWorker) answerRequests(app);
   try {
-    await app.prepare();
+    await retryOverloaded(app.prepare);
     await beforeListening(app);
     await listen(app, config);
   } catch (error) {
