@@ -8,7 +8,6 @@ const token = await t.token();
 const agent = await t.agent();
 
 const bodies: Record<string, (name: string) => [path: string, body: object]> = {
-  'an agent, its display name,': (displayName) => ['/agents', newAgent({ displayName })],
   'an organization': (name) => ['/organizations', { name, slug: `s-${crypto.randomUUID()}` }],
   'a webhook': (name) => ['/webhooks', { name, url: 'https://hooks.example.com', events: ['*'] }],
   'a resource': (name) => [
@@ -58,6 +57,15 @@ describe('names', () => {
       }
     });
   }
+
+  it('400 VALIDATION_ERROR for a display name with a hidden character or a blank at an end, 201 for others', async () => {
+    const send = (displayName: string) =>
+      t.call('POST', '/api/v1/agents', { token, payload: newAgent({ displayName }) });
+    for (const name of [...invisible, ...imitating, 'Pay\u200broll', '👩‍💻 team', ' Ada', 'Ada '])
+      assert.equal((await send(name)).status, 400, JSON.stringify(name));
+    for (const name of ['Ada Lovelace', '日本', '🤖 team', 'x'])
+      assert.equal((await send(name)).status, 201, name);
+  });
 
   it('400 VALIDATION_ERROR for the owner of an agent that shows nothing', async () => {
     for (const owner of invisible) {
