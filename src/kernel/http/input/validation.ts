@@ -156,8 +156,17 @@ function describeProblems(part: string, errors: readonly ErrorObject[]): FieldPr
     // A body can have a hundred thousand problems: describing all of them would block the event loop.
     if (problems.size >= maxReported) break;
   }
-  return [...problems.values()];
+  const found = [...problems.values()];
+  return found.filter(({ field, message }) => message !== mustBeNull || !found.some(isInside(field)));
 }
+
+const mustBeNull = 'must be of type null';
+
+/** A field that is null or a list says nothing about null when something in its list is wrong. */
+const isInside =
+  (field: string) =>
+  (other: FieldProblem): boolean =>
+    other.field.startsWith(`${field}[`) || other.field.startsWith(`${field}.`);
 
 function describeProblem(part: string, error: ErrorObject): FieldProblem {
   const at = fieldName(error.instancePath);
