@@ -193,7 +193,13 @@ function typeMessage(part: string, field: string, error: ErrorObject): string {
 }
 
 /** Ajv's own texts are negative ("must NOT have fewer than 1 characters") or say little ("must match a schema in anyOf"). */
-export function constraintMessage({ keyword, params, parentSchema, message }: ErrorObject): string {
+export function constraintMessage({
+  keyword,
+  params,
+  parentSchema,
+  propertyName,
+  message,
+}: ErrorObject): string {
   switch (keyword) {
     case 'minLength':
       return atLeast(params.limit, 'character');
@@ -219,11 +225,15 @@ export function constraintMessage({ keyword, params, parentSchema, message }: Er
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
     case 'format':
-      return formMessage(parentSchema) ?? message ?? 'is malformed';
+      return (formMessage(parentSchema) ?? message ?? 'is malformed') + wrongKey(propertyName);
     default:
       return 'is not valid';
   }
 }
+
+/** Of an object whose keys have a form: the key that does not. */
+const wrongKey = (name: string | undefined): string =>
+  name === undefined ? '' : `; ${JSON.stringify(shortName(name))} is no such key`;
 
 /** A field may describe its purpose instead of its form: the forms that many fields share have names here. */
 const namedForms: Readonly<Record<string, string>> = {
