@@ -10,6 +10,7 @@ const TypeName = Type.String({
   minLength: 1,
   maxLength: maxTypeLength,
   pattern: '^[a-z0-9_.-]+$',
+  description: 'a name of a-z, 0-9, ".", "_" and "-"',
   examples: ['payment'],
 });
 

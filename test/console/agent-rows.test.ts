@@ -50,8 +50,8 @@ describe('accessLines', () => {
   const cases: [apis: number, scopes: string[], text: string][] = [
     [0, [], 'nothing'],
     [1, [], '1 API'],
-    [2, ['audit:read'], '2 APIs, 1 scope of the Countersign API'],
-    [0, ['audit:read', 'agents:read'], '2 scopes of the Countersign API'],
+    [2, ['audit:read'], '2 APIs, Countersign API: 1 scope'],
+    [0, ['audit:read', 'agents:read'], 'Countersign API: 2 scopes'],
   ];
   for (const [grantedApis, allowedScopes, text] of cases)
     it(text, () => assert.equal(accessLines({ grantedApis, allowedScopes }).join(', '), text));

@@ -238,6 +238,26 @@ browserTest('two agents of one display name: the address tells them apart', asyn
   assert.equal(await page.getByText('Twin', { exact: true }).count(), 0);
 });
 
+browserTest('1280 px: long owners and labels push no column out of the list', async (t) => {
+  const { agentId } = await registered({
+    email: `wide-${'x'.repeat(40)}@talent.example`,
+    owner: 'a-department-with-a-very-long-name-indeed',
+    labels: { team: 'another-long-name-of-a-team', tier: 'gold' },
+    allowedScopes: ['agents:read'],
+  });
+  const page = await server.open(t, '/agents?q=wide-', { as: admin });
+  await page.getByRole('columnheader', { name: 'Registered' }).waitFor();
+  const hidden = () =>
+    page
+      .getByRole('table')
+      .evaluate(({ parentElement: box }) => (box ? box.scrollWidth - box.clientWidth : -1));
+  assert.equal(await hidden(), 0);
+  await send('DELETE', `/agents/${agentId}`);
+  await page.reload();
+  await page.getByRole('cell', { name: 'decommissioned' }).waitFor();
+  assert.equal(await hidden(), 0);
+});
+
 browserTest("an operator sees whose agents they are: other organizations' agents are marked", async (t) => {
   const tenant = await createTenant(server);
   const page = await server.open(t, '/agents');

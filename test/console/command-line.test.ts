@@ -156,6 +156,7 @@ browserTest('login: the page asks, and brings a code that works with the verifie
   const page = await server.open(t, path(), { allow: [/^foreign: http:\/\/127\.0\.0\.1:\d+\/callback\?/] });
   await page.getByText(`Allow it only if you have just run countersign login for ${server.url}`).waitFor();
   await page.getByText('Signing out here signs it out as well.').waitFor();
+  await page.getByText('Manages this instance and all its organizations.').waitFor();
   await assertAccessible(page);
   await page.setViewportSize({ width: 360, height: 740 });
   await assertNoSidewaysScroll(page);

@@ -89,6 +89,24 @@ browserTest(
   },
 );
 
+browserTest('several links between two agents: each label can be read', async (t) => {
+  const tenant = await team();
+  const to = await tenant.agent('often@labels.example');
+  for (const scope of ['agents:read', 'audit:read', 'tokens:read', 'agents:read'])
+    await createDelegation(tenant.token, to, [scope]);
+  const page = await server.open(t, '/delegations', { as: tenant });
+  const labels = graph(page).getByText(/^[a-z]+:read · in /);
+  await labels.nth(3).waitFor();
+  const boxes = await Promise.all((await labels.all()).map((label) => label.boundingBox()));
+  const edgesOf = (box: (typeof boxes)[number]) => [box?.y ?? 0, (box?.y ?? 0) + (box?.height ?? 0)] as const;
+  const [first = [0, 0], ...others] = boxes.map(edgesOf).toSorted(([top], [other]) => top - other);
+  let bottom = first[1] ?? 0;
+  for (const [top, end] of others) {
+    assert.ok(top >= bottom, `a label begins at ${top} px, the one above it ends at ${bottom} px`);
+    bottom = end;
+  }
+});
+
 browserTest('delegate: search, scopes that may be lent, a token shown once that works', async (t) => {
   const tenant = await team();
   const worker = await tenant.agent('worker@delegate.example');

@@ -31,12 +31,16 @@ interface Waiting {
 }
 
 /** A command that waits for the browser. */
-async function startLogin(env: Record<string, string> = {}, args: readonly string[] = []): Promise<Waiting> {
+async function startLogin(
+  env: Record<string, string> = {},
+  args: readonly string[] = [],
+  hasTerminal = true,
+): Promise<Waiting> {
   const config = newConfig();
   const command = startInProcess(['login', '--url', url, ...args], {
     env: { COUNTERSIGN_CONFIG: config, BROWSER: 'none', ...env },
     cwd: folder,
-    answers: [],
+    ...(hasTerminal && { answers: [] }),
   });
   const [text] = await until(
     'the address',
@@ -85,6 +89,7 @@ describe('login in a browser', () => {
     const { command, config } = waiting;
     assert.equal(await command.gone(), 0, command.output());
     assert.match(command.stderr(), /^Your browser asks you/m);
+    assert.doesNotMatch(command.stderr(), /script/);
     assert.match(command.stdout(), /^Signed in to .* as .*, until /m);
     assert.doesNotMatch(command.output(), /csc_/);
     const { profiles } = JSON.parse(readFileSync(config, 'utf8'));
@@ -185,9 +190,11 @@ describe('login in a browser', () => {
     assert.equal(await waiting.command.gone(), 0, waiting.command.output());
   });
 
-  it('exit 2 without a terminal: it names the other ways', async () => {
-    const { code, stderr } = await run(['login', '--url', url], { env: { COUNTERSIGN_CONFIG: newConfig() } });
-    assert.equal(code, 2);
-    assert.match(stderr, /give --client-id, or --code/);
+  it('does the same without a terminal, and says what a script needs', async () => {
+    const waiting = await startLogin({}, [], false);
+    assert.match(waiting.command.stderr(), /A script needs --client-id and --secret-stdin\.$/m);
+    await approve(waiting);
+    assert.equal(await waiting.command.gone(), 0, waiting.command.output());
+    assert.match(waiting.command.stdout(), /^Signed in to /m);
   });
 });

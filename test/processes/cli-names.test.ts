@@ -71,6 +71,20 @@ describe('a name in place of an id', () => {
     assert.ok(events.data.length > 0 && events.data.every(({ agentId }) => agentId === screener));
   });
 
+  it('of both agents of a delegation', async () => {
+    const lender = await createAgent('lender@talent.example');
+    await json(['agents', 'update', lender, '--allowed-scopes', 'agents:read']);
+    const lend = ['delegations', 'create', '--delegator-id', 'lender@talent.example'];
+    const to = [...lend, '--delegatee-id', 'screener@talent.example', '--scopes', 'agents:read'];
+    const { delegatorId, delegateeId } = await json(to);
+    assert.deepEqual([delegatorId, delegateeId], [lender, screener]);
+    refused(
+      await run([...to, '--resource', 'Orders']),
+      2,
+      '--resource[0] must be an absolute http(s) URI without a fragment\n',
+    );
+  });
+
   it('of an agent may be its display name; an e-mail address counts before it', async () => {
     const reader = await createAgent('reader@talent.example', me.organizationId, 'Resume reader');
     await createAgent('imitator@talent.example', me.organizationId, 'reader@talent.example');

@@ -149,7 +149,8 @@ describe('login', () => {
   it('without a terminal it names the option that is missing', async () => {
     const env = { COUNTERSIGN_CONFIG: newConfig() };
     assertRefused(await run(['login'], { env }), 2, /address of the server is missing.*--url/);
-    assertRefused(await run(['login', '--url', url], { env }), 2, /client id is missing.*--client-id/);
+    const withoutId = await run(['login', '--url', url, '--secret-stdin'], { env, input: clientSecret });
+    assertRefused(withoutId, 2, /client id is missing.*--client-id/);
     assertRefused(await run(['login', '--url', url, '--client-id', clientId], { env }), 2, /--secret-stdin/);
     const empty = await run(['login', '--url', url, '--client-id', clientId, '--secret-stdin'], {
       env,

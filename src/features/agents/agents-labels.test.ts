@@ -108,9 +108,12 @@ describe('the display name and the labels of an agent', () => {
       assert.deepEqual([status, json.code, json.details?.fields[0].field], [400, 'VALIDATION_ERROR', field]);
     });
 
-  it('400 names the form of a key', async () => {
-    const { json } = await create({ labels: { Team: 'x' } });
-    assert.match(json.message, /^labels must be an object with keys of 1 to 63 characters of a-z, /);
+  it('400 names the form of a key, and the wrong key', async () => {
+    const { json } = await create({ labels: { team: 'x', Team: 'x' } });
+    assert.match(
+      json.message,
+      /^labels must be an object with keys of 1 to 63 characters of a-z, .*; "Team" is no such key$/,
+    );
   });
 
   it('neither is in a token, nor in the agent card', async () => {

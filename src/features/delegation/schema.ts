@@ -115,13 +115,20 @@ export const NewDelegation = Type.Object(
     }),
     resource: Type.Optional(
       Nullable(
-        Type.Array(Type.String({ maxLength: 1024, documentedPattern: audienceUri }), {
-          minItems: 1,
-          maxItems: 10,
-          uniqueItems: true,
-          description:
-            'the audiences a token may be redeemed for, within those of the delegation you hold; a registered API stands alone. null or left out: our own API only; left out with parentToken: the only audience of that delegation',
-        }),
+        Type.Array(
+          Type.String({
+            maxLength: 1024,
+            documentedPattern: audienceUri,
+            description: 'an absolute http(s) URI without a fragment',
+          }),
+          {
+            minItems: 1,
+            maxItems: 10,
+            uniqueItems: true,
+            description:
+              'the audiences a token may be redeemed for, within those of the delegation you hold; a registered API stands alone. null or left out: our own API only; left out with parentToken: the only audience of that delegation',
+          },
+        ),
       ),
     ),
     parentToken: Type.Optional(

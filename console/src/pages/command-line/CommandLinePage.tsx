@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { toApiError } from '../../api/api-error.ts';
 import { createCommandLineCode } from '../../api/session.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
+import { SessionRole } from '../../app/SessionRole.tsx';
 import { useSession, useSessionState } from '../../app/session-context.tsx';
 import { ConfirmButton } from '../../components/ConfirmButton.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
@@ -36,7 +37,8 @@ export function CommandLinePage() {
 }
 
 function Question({ command }: { readonly command: NonNullable<ReturnType<typeof waitingCommand>> }) {
-  const { person, agentName, agentId, organizationName, role, expiresAt } = useSession();
+  const session = useSession();
+  const { person, agentName, agentId, organizationName, expiresAt } = session;
   const { refresh } = useSessionState();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -80,7 +82,7 @@ function Question({ command }: { readonly command: NonNullable<ReturnType<typeof
           'Signed in as': <TenantText text={person?.name ?? agentName} />,
           'Acts as agent': person && agentId !== null && <TenantText text={agentName} />,
           Organization: <TenantText text={organizationName} />,
-          Role: role,
+          Role: <SessionRole session={session} />,
           Until: `${exactTime(expiresAt)} at the latest. Signing out here signs it out as well.`,
         }}
       />

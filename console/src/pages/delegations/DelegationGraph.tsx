@@ -45,8 +45,6 @@ interface DelegationGraphProps {
 
 const nodeTypes = { agent: AgentNode };
 const edgeTypes = { link: LinkEdge };
-/** More labels than these would cover the lines. */
-const maxLabels = 40;
 const minZoom = 0.05;
 /** From here on the names of agents can be read. */
 const readableZoom = 0.4;
@@ -261,14 +259,14 @@ function linesOf({ links, layout }: PlacedGraph): ReadonlyMap<string, Line> {
     for (const [index, { chainId, delegatorId, delegateeId }] of parallel.entries()) {
       const points = layout.links.get(chainId);
       const [from, to] = [layout.agents.get(delegatorId), layout.agents.get(delegateeId)];
-      if (points && points.length > 1) lines.set(chainId, lineThrough(points));
+      if (points && points.length > 1) lines.set(chainId, lineThrough(points, layout.labels.get(chainId)));
       else if (from && to) lines.set(chainId, curveBetween(from, to, index - (parallel.length - 1) / 2));
     }
   return lines;
 }
 
 function edgesOf(
-  { links }: PlacedGraph,
+  { links, layout }: PlacedGraph,
   lines: ReadonlyMap<string, Line>,
   selectedId: string | undefined,
 ): LinkEdgeType[] {
@@ -297,7 +295,7 @@ function edgesOf(
           line,
           inChain,
           dimmed: chain !== undefined && !inChain,
-          labelled: inChain || links.length <= maxLabels,
+          labelled: inChain || layout.labels.has(chainId),
         },
       },
     ];

@@ -2,7 +2,8 @@
  * Positions of the graph. elkjs computes them in a worker, so that the page stays usable; worker and library load with this page only.
  * Until it has answered, and for graphs that take it seconds, the agents stand in columns by their depth in the chains.
  */
-import type { ELK, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
+import type { ELK, ElkExtendedEdge, ElkLabel, ElkNode } from 'elkjs/lib/elk-api.js';
+import type { DelegationChain } from '../../api/generated.ts';
 import type { GraphModel } from './graph-model.ts';
 
 export const nodeWidth = 190;
@@ -18,10 +19,24 @@ export interface Layout {
   readonly agents: ReadonlyMap<string, Point>;
   /** The corners of the line, from the delegator to the delegatee, by link. Links without an entry are curves. */
   readonly links: ReadonlyMap<string, readonly Point[]>;
+  /** The middle of the label, by link; none where labels have no room. */
+  readonly labels: ReadonlyMap<string, Point>;
 }
 
 /** elkjs needs several seconds for some graphs of more links. */
 export const maxElkLinks = 150;
+
+/** More labels than these could not be read: then the selected chain alone has them. */
+const maxLabels = { RIGHT: 40, DOWN: 4 };
+
+/** One line of small text. elkjs gives no place to a label without id and text. */
+const labelOf = ({ chainId, scopes: [first = ''] }: DelegationChain): ElkLabel => ({
+  id: `label ${chainId}`,
+  text: first,
+  width: Math.min(240, 120 + 7 * first.length),
+  height: 24,
+  layoutOptions: { 'elk.edgeLabels.inline': 'true' },
+});
 
 export type Direction = 'RIGHT' | 'DOWN';
 
@@ -50,27 +65,35 @@ function startWorker(): Promise<ELK> {
 /** `DOWN` for narrow screens. */
 export async function elkLayout({ agents, links }: GraphModel, direction: Direction): Promise<Layout> {
   const elk = await startWorker();
+  const isLabelled = links.length <= maxLabels[direction];
   const { children = [], edges = [] } = await elk.layout({
     id: 'graph',
     layoutOptions: {
       ...options,
       'elk.direction': direction,
-      'elk.layered.spacing.nodeNodeBetweenLayers': direction === 'RIGHT' ? '235' : '64',
-      // The labels of neighbouring links stand side by side.
-      'elk.spacing.nodeNode': direction === 'RIGHT' ? '28' : '64',
+      // Labels make room for themselves.
+      'elk.layered.spacing.nodeNodeBetweenLayers': isLabelled ? '32' : direction === 'RIGHT' ? '235' : '64',
+      'elk.spacing.nodeNode': '28',
     },
     children: agents.map(({ agentId }) => ({ id: agentId, width: nodeWidth, height: nodeHeight })),
-    edges: links.map(({ chainId, delegatorId, delegateeId }) => ({
-      id: chainId,
-      sources: [delegatorId],
-      targets: [delegateeId],
+    edges: links.map((link) => ({
+      id: link.chainId,
+      sources: [link.delegatorId],
+      targets: [link.delegateeId],
+      labels: isLabelled ? [labelOf(link)] : [],
     })),
   });
   return {
     agents: new Map(children.map(({ id, x = 0, y = 0 }: ElkNode) => [id, { x, y }])),
     links: new Map(edges.map((edge) => [edge.id, pointsOf(edge)])),
+    labels: new Map(edges.flatMap(({ id, labels = [] }) => labels.map((label) => [id, middleOf(label)]))),
   };
 }
+
+const middleOf = ({ x = 0, y = 0, width = 0, height = 0 }: ElkLabel): Point => ({
+  x: x + width / 2,
+  y: y + height / 2,
+});
 
 const pointsOf = ({ sections }: ElkExtendedEdge): Point[] =>
   (sections ?? []).flatMap(({ startPoint, bendPoints = [], endPoint }) => [
@@ -108,7 +131,7 @@ export function columnLayout({ agents, links }: GraphModel): Layout {
       });
     x += subColumns * (nodeWidth + subColumnGap) - subColumnGap + columnGap;
   }
-  return { agents: positions, links: new Map() };
+  return { agents: positions, links: new Map(), labels: new Map() };
 }
 
 /** The least depth at which an agent appears: 0 for agents that delegate power of their own. */

@@ -8,10 +8,10 @@ export interface Line {
 
 const cornerRadius = 8;
 
-/** Through the corners that the layout chose. */
-export const lineThrough = (points: readonly Point[]): Line => ({
+/** Through the corners that the layout chose, with the label where it has room. */
+export const lineThrough = (points: readonly Point[], label = middleOfLongest(points)): Line => ({
   path: pathThrough(points),
-  label: middleOfLongest(points),
+  label,
 });
 
 function pathThrough(points: readonly Point[]): string {

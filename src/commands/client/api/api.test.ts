@@ -158,6 +158,21 @@ describe('all commands, also those of the server', () => {
     }
   });
 
+  it('take a name for every id, except of things that have none', () => {
+    const nameless = [
+      ...['approvalId', 'chainId', 'eventId', 'deliveryId', 'streamId', 'stream_id', 'lastEventId'],
+      // Of a client at an OpenID provider.
+      'connections clientId',
+    ];
+    const without = commands.flatMap(({ group, operation: { path }, args, fields }) =>
+      [...args, ...fields]
+        .filter(({ name }) => /(Id|_id)$/.test(name) && kindOf(path, name) === undefined)
+        .filter(({ name }) => !nameless.includes(name) && !nameless.includes(`${group} ${name}`))
+        .map(({ name }) => `${group} ${name}`),
+    );
+    assert.deepEqual(without, []);
+  });
+
   it('take no secret, token or code as the value of an option: others could see it', () => {
     const options = all.flatMap((command) => command.options.map((option) => ({ command, option })));
     for (const { command, option } of options)

@@ -164,6 +164,7 @@ const publicListing: Kind = {
 /** By the name of the parameter or field. */
 const kinds: Readonly<Record<string, Kind>> = {
   agentId: agent,
+  delegatorId: agent,
   delegateeId: agent,
   actorId: agent,
   orgId: organizationKind,

@@ -8,6 +8,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CommandError, exitCodes } from '../../command-error.ts';
 import type { Io } from '../../io.ts';
+import { hasTerminal } from '../../prompt.ts';
 import { printError, quoted } from '../../terminal.ts';
 import { openBrowser } from './open-browser.ts';
 import { isCode } from './session.ts';
@@ -66,7 +67,7 @@ export async function receiveCode(io: Io, url: string, openIt: boolean): Promise
     const isOpen = openIt && (await openBrowser(io, address));
     printError(
       io,
-      `${isOpen ? 'Your browser asks you to sign in the command line. If it shows nothing, open' : 'Open this address in a browser on this machine to sign in'}:\n\n  ${address}\n\nWaiting. Ctrl-C cancels. If the browser is on another machine, use --code instead.`,
+      `${isOpen ? 'Your browser asks you to sign in the command line. If it shows nothing, open' : 'Open this address in a browser on this machine to sign in'}:\n\n  ${address}\n\nWaiting. Ctrl-C cancels. If the browser is on another machine, use --code instead.${hasTerminal(io) ? '' : ' A script needs --client-id and --secret-stdin.'}`,
     );
     const { query, response } = await answer.promise;
     const finish = async (problem?: string) => {

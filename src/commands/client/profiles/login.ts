@@ -73,7 +73,7 @@ async function signIn(io: Io, options: LoginOptions, known: Profile | undefined)
       'a one-time code is not a client id, and others could have seen it here: make a new one, and give --code',
       exitCodes.usage,
     );
-  if (givenId === undefined && !options.secretStdin && hasTerminal(io))
+  if (givenId === undefined && !options.secretStdin)
     return signInWithBrowser(io, url, options.browser ?? true);
   const clientId = givenId ?? knownId(known);
   refuseOtherIds(clientId);
@@ -121,7 +121,7 @@ async function signInWithBrowser(io: Io, url: string, openIt: boolean): Promise<
 function knownId(known: Profile | undefined): string {
   if (known && 'clientId' in known) return known.clientId;
   throw new CommandError(
-    'the client id is missing; give --client-id, or --code with a one-time code of the console. On a terminal, `countersign login` opens a browser',
+    'the client id is missing; give --client-id. Without --secret-stdin, `countersign login` opens a browser',
     exitCodes.usage,
   );
 }

@@ -21,6 +21,7 @@ const Body = Type.Object(
     since: Type.Optional(Type.String({ format: 'date-time', description: 'created at this time or later' })),
     code: Type.Optional(Type.String({ pattern: '^[a-z]+$', description: 'lower-case letters; not unique' })),
     note: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
+    list: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
   },
   { additionalProperties: false },
 );
@@ -46,6 +47,7 @@ describe('400 VALIDATION_ERROR names the constraint in positive words', () => {
     [{ labels: {} }, 'labels', 'must not be empty'],
     [{ labels: { a: 1, b: 2, c: 3 } }, 'labels', 'must have at most 2 fields'],
     [{ note: '' }, 'note', 'must not be empty'],
+    [{ list: ['a', 1] }, 'list[1]', 'must be of type string'],
     [{ agentId: 'x' }, 'agentId', 'must be a UUID'],
     [{ since: 'x' }, 'since', 'must be an ISO 8601 time such as 2030-01-31T12:00:00Z'],
     [{ code: '1' }, 'code', 'must be lower-case letters'],

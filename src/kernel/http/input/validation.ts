@@ -156,8 +156,17 @@ function describeProblems(part: string, errors: readonly ErrorObject[]): FieldPr
     // A body can have a hundred thousand problems: describing all of them would block the event loop.
     if (problems.size >= maxReported) break;
   }
-  return [...problems.values()];
+  const found = [...problems.values()];
+  return found.filter(({ field, message }) => message !== mustBeNull || !found.some(isInside(field)));
 }
+
+const mustBeNull = 'must be of type null';
+
+/** A field that is null or a list says nothing about null when something in its list is wrong. */
+const isInside =
+  (field: string) =>
+  (other: FieldProblem): boolean =>
+    other.field.startsWith(`${field}[`) || other.field.startsWith(`${field}.`);
 
 function describeProblem(part: string, error: ErrorObject): FieldProblem {
   const at = fieldName(error.instancePath);
@@ -184,7 +193,13 @@ function typeMessage(part: string, field: string, error: ErrorObject): string {
 }
 
 /** Ajv's own texts are negative ("must NOT have fewer than 1 characters") or say little ("must match a schema in anyOf"). */
-export function constraintMessage({ keyword, params, parentSchema, message }: ErrorObject): string {
+export function constraintMessage({
+  keyword,
+  params,
+  parentSchema,
+  propertyName,
+  message,
+}: ErrorObject): string {
   switch (keyword) {
     case 'minLength':
       return atLeast(params.limit, 'character');
@@ -210,11 +225,15 @@ export function constraintMessage({ keyword, params, parentSchema, message }: Er
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
     case 'format':
-      return formMessage(parentSchema) ?? message ?? 'is malformed';
+      return (formMessage(parentSchema) ?? message ?? 'is malformed') + wrongKey(propertyName);
     default:
       return 'is not valid';
   }
 }
+
+/** Of an object whose keys have a form: the key that does not. */
+const wrongKey = (name: string | undefined): string =>
+  name === undefined ? '' : `; ${JSON.stringify(shortName(name))} is no such key`;
 
 /** A field may describe its purpose instead of its form: the forms that many fields share have names here. */
 const namedForms: Readonly<Record<string, string>> = {

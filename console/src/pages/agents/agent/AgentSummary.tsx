@@ -13,7 +13,7 @@ import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { OtherOrganization } from '../list/AgentCell.tsx';
 import { AgentLabels } from '../list/AgentLabels.tsx';
-import { dayText, ownScopes } from '../list/agent-rows.ts';
+import { dayText } from '../list/agent-rows.ts';
 import { Expiry } from '../list/Expiry.tsx';
 import type { AgentTab } from '../page.ts';
 import classes from './AgentSummary.module.css';
@@ -97,7 +97,7 @@ function Reach({ access }: { readonly access: AgentAccess }) {
   const others = grants.length - maxApis;
   const rest = [
     others > 0 && counted(others, 'more APIs'),
-    own.length > 0 && counted(own.length, ownScopes),
+    own.length > 0 && counted(own.length, 'scopes of the Countersign API'),
     delegated.length > 0 && counted(delegated.length, 'delegations'),
     trustPolicies.length > 0 && counted(trustPolicies.length, 'trust policies'),
     role === 'admin' && 'admin of its organization',

@@ -60,7 +60,7 @@ const AccessLines = ({ agent }: { readonly agent: ListedAgent }) => (
 
 const columns: readonly Column<ListedAgent>[] = [
   { header: 'Agent', sort: { by: 'name', first: 'asc' }, cell: (agent) => <AgentCell agent={agent} /> },
-  statusColumn('7rem'),
+  statusColumn('5.5rem'),
   {
     header: 'Runs as',
     width: '6.5rem',
@@ -74,8 +74,17 @@ const columns: readonly Column<ListedAgent>[] = [
       </div>
     ),
   },
-  { header: 'Owner', isMinor: true, cell: ({ owner }) => <TenantText text={owner} /> },
-  { header: 'Access', width: '7rem', cell: (agent) => <AccessLines agent={agent} /> },
+  {
+    header: 'Owner',
+    isMinor: true,
+    cell: ({ owner }) => (
+      // A long owner would push the last columns out of a window of 1280 px.
+      <div style={{ maxWidth: 'clamp(5rem, 7vw, 20rem)' }}>
+        <TenantText text={owner} />
+      </div>
+    ),
+  },
+  { header: 'Access', width: '8.5rem', cell: (agent) => <AccessLines agent={agent} /> },
   {
     header: 'Last token',
     width: '6.5rem',

@@ -4,8 +4,6 @@ import { counted } from '../../../components/counted.ts';
 import { escapedText } from '../../../components/visible-text.ts';
 import { labelTexts } from '../form/labels.ts';
 
-export const ownScopes = 'scopes of the Countersign API';
-
 const day = 86_400_000;
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
@@ -16,14 +14,14 @@ export function dayText(date: string, now: number): string {
   return words.format(Math.ceil(days / 30.44), 'month');
 }
 
-/** For the tokens of an agent: "2 APIs" and "5 scopes of the Countersign API". */
+/** For the tokens of an agent: "2 APIs" and "Countersign API: 5 scopes". */
 export function accessLines({
   grantedApis = 0,
   allowedScopes,
 }: Pick<ListedAgent, 'grantedApis' | 'allowedScopes'>): string[] {
   const parts = [
     grantedApis > 0 && counted(grantedApis, 'APIs'),
-    allowedScopes.length > 0 && counted(allowedScopes.length, ownScopes),
+    allowedScopes.length > 0 && `Countersign API: ${counted(allowedScopes.length, 'scopes')}`,
   ].filter((part) => part !== false);
   return parts.length > 0 ? parts : ['nothing'];
 }

@@ -111,6 +111,11 @@ describe('an identity file', () => {
       agent('    zzzzzzzz: 1\n'),
       /^a\.yaml:9:5: unknown key zzzzzzzz; known are email, /,
     ],
+    [
+      'a misspelt field that is needed',
+      agent().replace('owner:', 'ownr:'),
+      'a.yaml:7:5: unknown key ownr; did you mean owner?',
+    ],
     ['a secret', agent('    clientSecret: cs_x\n'), /^a\.yaml:9:5: unknown key clientSecret; known are /],
     ['a field of the prototype', agent('    __proto__: {}\n'), /^a\.yaml:9:5: unknown key __proto__/],
     [
@@ -187,6 +192,18 @@ describe('an identity file', () => {
       if (typeof expected === 'string') assert.equal(problem, expected);
       else assert.match(problem, expected);
     });
+
+  it('is refused with all wrong keys of an entry, and with what is missing besides', () => {
+    const wrong = agent('    alowedScopes: []\n    lables: {}\n').replace('version: 1.', 'color: 1.');
+    const [first = '', ...others] = problemOf(wrong.replace('owner:', 'ownr:')).split('\n');
+    assert.match(first, /^a\.yaml:5:5: unknown key color; known are email, /);
+    assert.deepEqual(others, [
+      'a.yaml:7:5: unknown key ownr; did you mean owner?',
+      'a.yaml:9:5: unknown key alowedScopes; did you mean allowedScopes?',
+      'a.yaml:10:5: unknown key lables; did you mean labels?',
+      'a.yaml:3:5: version is missing',
+    ]);
+  });
 
   it('is refused with all its problems, at most ten of them', () => {
     const wrong = agent().replace('screener', 'x');

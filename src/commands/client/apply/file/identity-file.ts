@@ -14,7 +14,7 @@ import { packageRoot } from '../../../../kernel/package-root.ts';
 import { CommandError } from '../../../command-error.ts';
 import { quoted } from '../../../terminal.ts';
 import { type Entries, type EntryKind, entryKinds, keyOfEmail } from './entries.ts';
-import { suggestion } from './nearest.ts';
+import { nearest, suggestion } from './nearest.ts';
 import type { Source } from './sources.ts';
 
 export interface Entry<T> {
@@ -108,11 +108,7 @@ function kindsOf(value: unknown, at: At, atKey: At, problems: Problems): EntryKi
   const known = ['version', '$schema', ...entryKinds];
   return Object.keys(rest).flatMap((key) => {
     const kind = entryKinds.find((name) => name === key);
-    if (kind === undefined && key !== '$schema')
-      problems.add(
-        atKey([key]),
-        `unknown key ${quoted(key)}${suggestion(key, known) || `; known are ${known.join(', ')}`}`,
-      );
+    if (kind === undefined && key !== '$schema') problems.add(atKey([key]), unknownKey(key, known));
     if (kind === undefined) return [];
     if (Array.isArray(rest[kind])) return [kind];
     problems.add(atKey([kind]), `${kind} must be a list; an empty one is written as []`);
@@ -139,15 +135,14 @@ function report(error: ErrorObject, entry: Path, at: At, atKey: At, problems: Pr
   const path = [...entry, ...error.instancePath.split('/').slice(1).map(unescaped)];
   const field = String(path.findLast((step) => !/^\d+$/.test(String(step))));
   const { keyword, params, parentSchema, data } = error;
-  if (keyword === 'additionalProperties') {
-    const key = String(params.additionalProperty);
-    const known = Object.keys((parentSchema as { properties?: object }).properties ?? {});
-    problems.add(
-      atKey([...path, key]),
-      `unknown key ${quoted(key)}${suggestion(key, known) || `; known are ${known.join(', ')}`}`,
-    );
-  } else if (keyword === 'required') problems.add(at(path), missingMessage(error));
-  else if (keyword === 'type') problems.add(at(path), `${field} ${typeMessage(String(params.type), data)}`);
+  if (keyword === 'additionalProperties' || keyword === 'required') {
+    const { known, unknown, missing } = keysOf(error);
+    for (const key of unknown) problems.add(atKey([...path, key]), unknownKey(key, known));
+    const meant = unknown.map((key) => nearest(key, known));
+    const absent = missing.filter((key) => !meant.includes(key));
+    if (absent.length > 0)
+      problems.add(at(path), `${absent.join(', ')} ${absent.length === 1 ? 'is' : 'are'} missing`);
+  } else if (keyword === 'type') problems.add(at(path), `${field} ${typeMessage(String(params.type), data)}`);
   else if (keyword === 'propertyNames') {
     const { propertyNames } = parentSchema as { propertyNames: NonNullable<ErrorObject['parentSchema']> };
     const wrongKey: ErrorObject = { ...error, keyword: 'pattern', parentSchema: propertyNames };
@@ -155,12 +150,28 @@ function report(error: ErrorObject, entry: Path, at: At, atKey: At, problems: Pr
   } else problems.add(at(path), `${field} ${messageOf(error)}`);
 }
 
-/** All at once, although the check ends at the first. */
-function missingMessage({ parentSchema, data }: ErrorObject): string {
-  const { required = [] } = parentSchema as { required?: readonly string[] };
-  const missing = required.filter((name) => (data as Readonly<Record<string, unknown>>)[name] === undefined);
-  return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+/** All keys of a map that are wrong, although the check ends at the first. */
+function keysOf({ parentSchema, data }: ErrorObject) {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+  } = parentSchema as {
+    properties?: object;
+    required?: readonly string[];
+    additionalProperties?: unknown;
+  };
+  const known = Object.keys(properties);
+  const present = Object.keys(data as object);
+  return {
+    known,
+    unknown: additionalProperties === false ? present.filter((key) => !known.includes(key)) : [],
+    missing: required.filter((key) => !present.includes(key)),
+  };
 }
+
+const unknownKey = (key: string, known: readonly string[]): string =>
+  `unknown key ${quoted(key)}${suggestion(key, known) || `; known are ${known.join(', ')}`}`;
 
 const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
