@@ -260,7 +260,7 @@ describe('witnesses of a file', async () => {
 
   it('at any time that a witness names, also one that no Date can hold', async () => {
     const late = createCosigner('witness.example/late');
-    const cosigned = `${note}${await cosignBody(body, late, { time: Number.MAX_SAFE_INTEGER })}`;
+    const cosigned = `${note}${await cosignBody(`old 0\n\n${note}`, late, { time: Number.MAX_SAFE_INTEGER })}`;
     const trusted = parseKeys(formatVerifierKey(late.key)).keys ?? noKeys;
     const witnessing = await witnessingOf(cosigned, chooseKeys(server, trusted));
     assert.ok(witnessing.status === 'witnessed');
