@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { byteSize } from '../../console/src/components/byte-size.ts';
+import { exactTime } from '../../console/src/components/exact-time.ts';
 import type { Evidence } from '../../console/src/pages/audit/proof/evidence.ts';
 import { chooseKeys, keysOf, noKeys, parseKeys } from '../../console/src/pages/audit/proof/log-keys.ts';
 import {
@@ -255,6 +256,17 @@ describe('witnesses of a file', async () => {
     const witnessing = await judge([other]);
     assert.match(witnessing.status === 'missing' ? witnessing.reason : '', /countersign\.test\/log/);
     assert.equal((await witnessingOf(undefined, server)).status, 'missing');
+  });
+
+  it('at any time that a witness names, also one that no Date can hold', async () => {
+    const late = createCosigner('witness.example/late');
+    const cosigned = `${note}${await cosignBody(`old 0\n\n${note}`, late, { time: Number.MAX_SAFE_INTEGER })}`;
+    const trusted = parseKeys(formatVerifierKey(late.key)).keys ?? noKeys;
+    const witnessing = await witnessingOf(cosigned, chooseKeys(server, trusted));
+    assert.ok(witnessing.status === 'witnessed');
+    assert.equal(witnessing.time, '+285428751-11-12T07:36:31.000Z');
+    assert.equal(exactTime(witnessing.time), '+285428751-11-12 07:36:31 UTC');
+    assert.equal(exactTime('2026-11-17T03:12:45.678Z'), '2026-11-17 03:12:45 UTC');
   });
 
   it('wrong: the key of the log, or of a witness, has not made the signature with its name', async () => {

@@ -605,6 +605,19 @@ browserTest(
     await assertAccessible(page);
     await assertFits(page, [360, 1920]);
     await page.unroute('**/api/v1/audit/witnesses');
+    await page.route('**/api/v1/audit/witnesses', async (route) => {
+      const report = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...report, witnessed: null } });
+    });
+    await page.reload();
+    await panel(page).getByText('Not witnessed yet').waitFor();
+    await panel(page)
+      .getByText('2 witnesses are configured, and too few have confirmed the log so far')
+      .waitFor();
+    assert.equal(await panel(page).getByText('No witnesses are configured').count(), 0);
+    await assertAccessible(page);
+    await assertFits(page, [360, 1920]);
+    await page.unroute('**/api/v1/audit/witnesses');
     await page.route('**/api/v1/audit/witnesses', (route) =>
       route.fulfill({ json: { quorum: null, witnessed: null, witnesses: [], logKey: null } }),
     );

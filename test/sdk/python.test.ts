@@ -258,6 +258,38 @@ describe('the Python SDK', { timeout: 3 * timeout }, () => {
     }
   });
 
+  test('docs/operations/audit-archive.md: a file, its keys and either program are enough', async () => {
+    const page = readFileSync(join(sdk, '../docs/operations/audit-archive.md'), 'utf8');
+    const [ofNode = '', ofPython = ''] = ['npx --no-install', 'python -m'].map(
+      (program) => new RegExp(`^ *${program} countersign (.*)$`, 'm').exec(page)?.[1],
+    );
+    assert.match(ofPython, /^audit verify /);
+    const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
+      readFileSync(join(sdk, 'vectors.json'), 'utf8'),
+    );
+    const day = auditExports.find(({ name }) => name === 'a day, with two witnesses') as AuditExportCase;
+    const place = mkdtempSync(join(folder, 'auditor-'));
+    for (const [name, content] of [
+      ['15.jsonl.zst', zstdCompressSync(day.lines.join('\n'))],
+      ['jwks.json', JSON.stringify(day.jwks)],
+      ['log.key', String(day.log?.key)],
+      ['witness.key', String(day.log?.witnesses.join('\n'))],
+    ] as const)
+      writeFileSync(join(place, name), content);
+    const theirs = runSync('bash', ['-c', `python -m countersign ${ofPython}`], {
+      cwd: place,
+      env: { PATH: `${join(python, '..')}:${process.env.PATH}` },
+      timeout,
+    });
+    assert.match(
+      theirs.stdout,
+      /^The export is intact and witnessed at \S+ by .+, .+: \d+ events in 1 chain\.$/m,
+    );
+    assert.equal(theirs.status, 0);
+    const ours = await runCommand(ofNode.split(' '), { env: {}, cwd: place });
+    assert.deepEqual([ours.code, ours.stdout], [0, theirs.stdout]);
+  });
+
   test('both programs find the same in files that are damaged, or made to be read differently', async () => {
     const { auditExports }: { auditExports: readonly AuditExportCase[] } = JSON.parse(
       readFileSync(join(sdk, 'vectors.json'), 'utf8'),
@@ -331,6 +363,11 @@ function brokenFiles(lines: readonly string[]): readonly (readonly [string, Uint
     [
       'bytes that are no text',
       zstdCompressSync(Buffer.concat([Buffer.from(text), Buffer.of(0xff)])),
+      invalid,
+    ],
+    [
+      'bytes that are no text, without compression',
+      Buffer.concat([Buffer.from(text), Buffer.of(0xc3, 0x28)]),
       invalid,
     ],
     ['two carriage returns', zstdCompressSync(`${text}\r\r\n`), invalid],

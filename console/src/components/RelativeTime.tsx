@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { exactTime } from './exact-time.ts';
 
 interface RelativeTimeProps {
   /** ISO 8601, as the API answers. */
@@ -30,12 +31,6 @@ export function RelativeTime({ time, fallback = 'never', withSeconds = false }: 
     </time>
   );
 }
-
-/** `2026-11-17 03:12:45 UTC` */
-export const exactTime = (time: string): string => {
-  const iso = new Date(time).toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-};
 
 function relativeText(at: number, now: number, withSeconds: boolean): string {
   const seconds = Math.round((at - now) / 1000);

@@ -201,6 +201,8 @@ def test_the_time_of_a_cosignature_is_exact(time: int) -> None:
         (COSIGNED_AT, "2027-01-15T08:00:00.000Z"),
         (253_402_300_800, "+010000-01-01T00:00:00.000Z"),
         (8_640_000_000_000, "+275760-09-13T00:00:00.000Z"),
+        (8_640_000_000_001, "+275760-09-13T00:00:01.000Z"),
+        (2**53 - 1, "+285428751-11-12T07:36:31.000Z"),
     ],
 )
 def test_a_witness_can_name_any_time(time: int, text: str) -> None:

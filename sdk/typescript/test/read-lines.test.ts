@@ -3,11 +3,14 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { maxLineLength } from '../src/audit/export-lines.ts';
-import { splitLines } from '../src/audit/read-lines.ts';
+import { createDecoder, splitLines } from '../src/audit/read-lines.ts';
 
 const linesOf = async (chunks: AsyncIterable<string>) => (await Array.fromAsync(splitLines(chunks))).flat();
 /** As the command reads a file. */
-const linesIn = (chunks: readonly Buffer[]) => linesOf(Readable.from(chunks).setEncoding('utf8'));
+const linesIn = (chunks: readonly Buffer[]) => {
+  const decode = createDecoder();
+  return linesOf(Readable.from([...chunks.map((chunk) => decode(chunk)), decode()]));
+};
 
 describe('the lines of an export', () => {
   for (const [name, text, lines] of [
@@ -43,8 +46,10 @@ describe('the lines of an export', () => {
     );
   });
 
-  it('invalid UTF-8 becomes U+FFFD', async () => {
-    assert.deepEqual(await linesIn([Buffer.from([0x61, 0xff, 0x0a, 0xc3])]), ['a\ufffd', '\ufffd']);
+  it('bytes that are no UTF-8 are not replaced: no line of an export has the character in their place', async () => {
+    assert.deepEqual(await linesIn([Buffer.of(0x61, 0xff, 0x0a)]), ['\0']);
+    assert.deepEqual(await linesIn([Buffer.of(0x61, 0x0a, 0xc3)]), ['a', '\0']);
+    assert.deepEqual(await linesIn([Buffer.of(0x61, 0xc3), Buffer.of(0x28, 0x0a)]), ['a\0']);
   });
 
   it('a line without an end is not read to its end', async () => {

@@ -1,4 +1,5 @@
 /** What the witnesses have cosigned, judged by the present list of witnesses; and proofs of tree heads against it. */
+import { isoTimeOf } from '../../../sdk/typescript/src/transparency/cosignature-time.ts';
 import {
   type CheckpointPolicy,
   type Judgement,
@@ -86,7 +87,7 @@ export function createLogEvidence({
       const { size, judgement } = withQuorum;
       return {
         checkpointSize: size,
-        time: new Date((judgement.witnessedAt as number) * 1_000).toISOString(),
+        time: isoTimeOf(judgement.witnessedAt as number),
         witnesses: judgement.cosignatures.map(({ witness }) => witness.name),
       };
     },

@@ -1,9 +1,9 @@
 import { Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { exactTime } from '../../components/exact-time.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
-import { exactTime } from '../../components/RelativeTime.tsx';
 import classes from './Audit.module.css';
 import { NameList } from './NameList.tsx';
 import type { KeySources } from './proof/log-keys.ts';
@@ -132,8 +132,8 @@ function Judged({
         <Group gap="xs">
           <Text size="xs" c="dimmed">
             {witnessing.isInLog
-              ? 'The instance log has signed that it has these events. No witnesses are known.'
-              : 'No witnesses are known.'}
+              ? 'The instance log has signed that it has these events. This server names no witnesses.'
+              : 'This server names no witnesses.'}
           </Text>
           <TrustedKeysButton />
         </Group>

@@ -47,6 +47,12 @@ function Configured({ report, quorum }: { readonly report: AuditWitnesses; reado
           )}
         </span>
       </Text>
+      {!witnessed && !isMissing && (
+        <Text size="xs" c="dimmed">
+          {witnesses.length === 1 ? 'A witness is' : `${witnesses.length} witnesses are`} configured, and too
+          few have confirmed the log so far. After its first event this takes some seconds.
+        </Text>
+      )}
       {isMissing && (
         <>
           <Text size="sm" maw="46rem">

@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import { PageLink } from '../../app/navigation.tsx';
 import { controlRemedies } from '../../components/control-remedies.ts';
+import { exactTime } from '../../components/exact-time.ts';
 import { Facts } from '../../components/Facts.tsx';
-import { exactTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import classes from './Compliance.module.css';
 import { type Control, evidence } from './evidence.ts';

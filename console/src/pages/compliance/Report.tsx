@@ -1,9 +1,9 @@
 import { Text } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import { CopyAs } from '../../components/CopyAs.tsx';
+import { exactTime } from '../../components/exact-time.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { QueryState } from '../../components/QueryState.tsx';
-import { exactTime } from '../../components/RelativeTime.tsx';
 import { Section } from '../../components/Section.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import classes from './Compliance.module.css';

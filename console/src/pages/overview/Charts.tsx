@@ -3,7 +3,7 @@ import type { OverviewRefusals, OverviewTokens } from '../../api/generated.ts';
 import { useGoTo } from '../../app/navigation.tsx';
 import { BarList, type BarListRow } from '../../components/BarList.tsx';
 import { ChartWithTable } from '../../components/ChartWithTable.tsx';
-import { exactTime } from '../../components/RelativeTime.tsx';
+import { exactTime } from '../../components/exact-time.ts';
 import { Section } from '../../components/Section.tsx';
 import { visibleText } from '../../components/TenantText.tsx';
 import { clockTicks, clockTime } from '../../components/time-axis.ts';

@@ -2,8 +2,9 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import type { Instance } from '../../api/generated.ts';
 import { PageLink } from '../../app/navigation.tsx';
 import { type Column, DataTable, timeColumn } from '../../components/DataTable.tsx';
+import { exactTime } from '../../components/exact-time.ts';
 import { Facts } from '../../components/Facts.tsx';
-import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { Section } from '../../components/Section.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 

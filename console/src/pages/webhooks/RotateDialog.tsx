@@ -1,7 +1,7 @@
 import { List, Select, Text } from '@mantine/core';
 import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
+import { exactTime } from '../../components/exact-time.ts';
 import { FormDialog } from '../../components/FormDialog.tsx';
-import { exactTime } from '../../components/RelativeTime.tsx';
 
 /** Seconds as text, which the select needs. */
 const overlaps = [

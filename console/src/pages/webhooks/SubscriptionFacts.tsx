@@ -1,7 +1,8 @@
 import { Badge, Group, Paper, Text } from '@mantine/core';
 import type { WebhookSubscription } from '../../api/generated.ts';
+import { exactTime } from '../../components/exact-time.ts';
 import { Facts } from '../../components/Facts.tsx';
-import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import type { ShownStatus } from './page.ts';

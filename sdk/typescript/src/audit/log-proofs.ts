@@ -3,6 +3,7 @@
  * checkpoint of the log, which is in the file as a signed note. The witnesses that the reader trusts must have cosigned it.
  */
 import { type ParsedCheckpoint, parseCheckpoint } from '../transparency/checkpoint.ts';
+import { isoTimeOf } from '../transparency/cosignature-time.ts';
 import { TransparencyError } from '../transparency/errors.ts';
 import type { CheckpointPolicy, Judgement } from '../transparency/judge-checkpoint.ts';
 import { judgeTrusted } from '../transparency/log-trust.ts';
@@ -121,6 +122,6 @@ export const witnessedBy = ({ checkpoint, cosignatures, witnessedAt }: Judgement
     ? null
     : {
         checkpointSize: checkpoint.size,
-        time: new Date(witnessedAt * 1_000).toISOString(),
+        time: isoTimeOf(witnessedAt),
         witnesses: cosignatures.map(({ witness }) => witness.name),
       };

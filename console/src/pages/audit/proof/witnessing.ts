@@ -1,6 +1,7 @@
 /** Who has cosigned the checkpoint of the log in a file, by the keys that the reader trusts. */
 import { UnsupportedAlgorithm } from '../../../../../sdk/typescript/src/audit/statement-reader.ts';
 import { parseCheckpoint } from '../../../../../sdk/typescript/src/transparency/checkpoint.ts';
+import { isoTimeOf } from '../../../../../sdk/typescript/src/transparency/cosignature-time.ts';
 import { TransparencyError } from '../../../../../sdk/typescript/src/transparency/errors.ts';
 import { judgeTrusted } from '../../../../../sdk/typescript/src/transparency/log-trust.ts';
 import { parseNote } from '../../../../../sdk/typescript/src/transparency/note.ts';
@@ -33,7 +34,7 @@ export async function witnessingOf(note: string | undefined, keys: LogKeys): Pro
     if (judged.witnessedAt !== undefined)
       return {
         status: 'witnessed',
-        time: new Date(judged.witnessedAt * 1_000).toISOString(),
+        time: isoTimeOf(judged.witnessedAt),
         witnesses: judged.cosignatures.map(({ witness }) => witness.name),
       };
     if (witnesses.length === 0) return { status: 'none', isInLog: true };

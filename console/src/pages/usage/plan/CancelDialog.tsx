@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import type { Subscription } from '../../../api/generated.ts';
 import { ConfirmDialog } from '../../../components/ConfirmDialog.tsx';
+import { exactTime } from '../../../components/exact-time.ts';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
-import { exactTime } from '../../../components/RelativeTime.tsx';
 import { PlanTable } from './PlanTable.tsx';
 
 interface CancelDialogProps extends DialogProps {

@@ -1,7 +1,7 @@
 import { Group, Text } from '@mantine/core';
 import type { WebhookAttempt } from '../../../api/generated.ts';
 import { CodeBlock } from '../../../components/CodeBlock.tsx';
-import { exactTime } from '../../../components/RelativeTime.tsx';
+import { exactTime } from '../../../components/exact-time.ts';
 import { TenantText } from '../../../components/TenantText.tsx';
 import classes from '../Webhook.module.css';
 import { isAccepted, resultOf } from './delivery-words.ts';
