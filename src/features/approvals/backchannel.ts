@@ -3,7 +3,7 @@
 import { limits } from '../../contract/limits.ts';
 import { delegableScopes } from '../../contract/scopes.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
-import type { Origin } from '../../kernel/caller.ts';
+import type { Caller, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockRows } from '../../kernel/data/locks.ts';
@@ -32,7 +32,11 @@ interface BackchannelHttpRequest {
   readonly countAgainst: CountAgainst;
 }
 
-export type BackchannelAuthentication = (request: BackchannelHttpRequest) => Promise<BackchannelAnswer>;
+export interface BackchannelAuthentication {
+  request(request: BackchannelHttpRequest): Promise<BackchannelAnswer>;
+  /** For an agent that has shown its own access token. Returns the id of the approval. */
+  requestAs(caller: Caller, form: BackchannelRequest): Promise<string>;
+}
 
 /** Secret scanners search for this prefix. */
 const authReqPrefix = 'car_';
@@ -209,8 +213,8 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
     };
   };
 
-  return async (request) => {
-    const { form, authorization, origin, countAgainst } = request;
+  const request = async (given: BackchannelHttpRequest) => {
+    const { form, authorization, origin, countAgainst } = given;
     const external = deps.findExternalAssertion(form, authorization);
     if (external) {
       const agentId = form.client_id;
@@ -226,9 +230,20 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
         ask(tx, client, readBackchannelRequest(form, issuer), origin),
       );
     }
-    const client = await authenticate(request);
+    const client = await authenticate(given);
     const wanted = readBackchannelRequest(form, issuer);
     return db.transaction((tx) => ask(tx, client, wanted, origin));
+  };
+
+  return {
+    request,
+    async requestAs(caller, form) {
+      if (caller.delegation)
+        refuseClient('a delegated token cannot ask for approvals: use a token of the agent itself');
+      const wanted = readBackchannelRequest(form, issuer);
+      const { approval_id: approvalId } = await db.transaction((tx) => ask(tx, caller, wanted, caller));
+      return approvalId;
+    },
   };
 }
 

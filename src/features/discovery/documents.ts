@@ -51,8 +51,8 @@ export const openidConfiguration = (deps: DiscoveryDeps) => ({
 });
 
 /** RFC 9728: this API as a protected resource. */
-export const protectedResource = ({ issuer, proofAlgorithms }: DiscoveryDeps) => ({
-  resource: issuer,
+export const protectedResource = ({ issuer, proofAlgorithms }: DiscoveryDeps, resource = issuer) => ({
+  resource,
   authorization_servers: [issuer],
   jwks_uri: `${issuer}/.well-known/jwks.json`,
   scopes_supported: supportedScopes,

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import Type from '../../contract/json-schema.ts';
+import { mcpAddressOf } from '../../kernel/audience.ts';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
 import type { DiscoveryDeps } from './feature.ts';
@@ -52,6 +53,12 @@ export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
       'oauth-protected-resource',
       'What tokens for this API are like (RFC 9728)',
       () => protectedResource(deps),
+    ),
+    document(
+      'protectedMcpServer',
+      'oauth-protected-resource/mcp',
+      'The same for our MCP server, which takes the same tokens (RFC 9728)',
+      () => protectedResource(deps, mcpAddressOf(deps.issuer)),
     ),
   ];
 };

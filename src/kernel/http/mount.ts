@@ -7,6 +7,7 @@ import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { ServedRequests } from '../concurrency/pace.ts';
 import { isDeepFrozen, memoize } from '../data/shared-values.ts';
 import type { RequestContext } from './access/identity.ts';
+import { createSendInner } from './access/inner-requests.ts';
 import { endSignal } from './connections/end-signal.ts';
 import type { Guard } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
@@ -21,8 +22,8 @@ import {
   type ReadCost,
   type RouteEntry,
   redirectTarget,
-  refusalPageOf,
   successStatus,
+  wholeAnswerOf,
 } from './route.ts';
 
 declare module 'fastify' {
@@ -144,6 +145,7 @@ function mount(
             guard.refuseExceeded(reply, requestContext, { agentId, rateLimitPerMinute }, entry),
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),
+          sendInner: (inner) => createSendInner(context, requestContext)(inner),
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
@@ -179,8 +181,8 @@ function createResponder(entry: RouteEntry) {
   return (body: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const location = redirectTarget(body);
     if (location !== undefined) return reply.code(302).header('location', location).send();
-    const refused = refusalPageOf(body);
-    if (refused) return reply.code(refused.status).type('text/html; charset=utf-8').send(refused.html);
+    const whole = wholeAnswerOf(body);
+    if (whole) return reply.code(whole.status).type(whole.type).send(whole.text);
     reply.code(status);
     if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
     if (isStaticContent(body)) {

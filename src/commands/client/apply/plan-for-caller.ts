@@ -1,0 +1,43 @@
+/** The plan of an identity file for a caller of this server, which has no terminal and no files: the MCP server asks for it. */
+import { CommandError } from '../../command-error.ts';
+import { type ApplyApi, readingApi } from './api.ts';
+import { createProblems, readIdentity } from './file/identity-file.ts';
+import { extentOf, readLiveState } from './live-state.ts';
+import { makePlan } from './plan.ts';
+import { planAsJson, summaryOf } from './print-plan.ts';
+import { createReferences } from './references.ts';
+
+export interface PlanRequest {
+  /** YAML or JSON. */
+  readonly text: string;
+  readonly callerId: string;
+  readonly url: string;
+  read<T>(path: string, query?: Readonly<Record<string, unknown>>): Promise<T>;
+}
+
+export type PlanAnswer =
+  | { readonly summary: string; readonly changes: readonly object[] }
+  | { readonly problem: string };
+
+export async function planForCaller({ text, callerId, url, read }: PlanRequest): Promise<PlanAnswer> {
+  try {
+    const file = readIdentity([{ name: 'file', text }]);
+    const live = await readLiveState(readingApi(url, read) as ApplyApi, callerId, extentOf(file, false));
+    const problems = createProblems();
+    const references = createReferences(file, live, problems);
+    const clientSecrets = { sendAll: false, read: () => '' };
+    const changes = makePlan({
+      file,
+      live,
+      references,
+      problems,
+      ownPersonId: undefined,
+      clientSecrets,
+      pruned: undefined,
+    }).flat();
+    return { summary: summaryOf(changes), changes: changes.map(planAsJson) };
+  } catch (error) {
+    if (error instanceof CommandError) return { problem: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+/** `/mcp`: the Streamable HTTP transport of MCP, without sessions. */
+import Type from '../../contract/json-schema.ts';
+import { fail } from '../../kernel/fail.ts';
+import { bearer, type RouteEntry, rootRoute, wholeAnswer } from '../../kernel/http/route.ts';
+import type { McpAnswer } from '../../kernel/ports/mcp.ts';
+import type { McpExchange } from './feature.ts';
+
+export const mcpRoutes = (
+  answer: (exchange: McpExchange) => Promise<McpAnswer>,
+  issuer: string,
+): RouteEntry[] => [
+  rootRoute({
+    id: 'mcp',
+    summary: 'The MCP server: questions of assistants about agents, access and the audit log',
+    tag: 'Discovery',
+    method: 'POST',
+    url: '/mcp',
+    access: bearer(),
+    // The operations behind a tool count against the plan themselves.
+    quota: 'free',
+    limit: 'caller',
+    // A tool may wait for a person. The operations behind it take their own turns.
+    longLived: true,
+    readOnly: true,
+    ownMetadata: true,
+    hidden: true,
+    schema: { body: Type.Unsafe<unknown>({}), response: { 200: Type.Unsafe<unknown>({}) } },
+    async handler({ caller, headers, body, header, sendInner, endSignal }) {
+      // The protocol asks for this check: a page of another site must not reach a server on the person's own machine.
+      if (headers.origin !== undefined && headers.origin !== new URL(issuer).origin)
+        fail('FORBIDDEN', { message: 'The MCP server answers programs, and pages of its own origin only.' });
+      const answered = await answer({ caller, headers, body, sendInner, signal: endSignal() });
+      for (const [name, value] of Object.entries(answered.headers))
+        if (name !== 'content-type' && name !== 'content-length') header(name, value);
+      return wholeAnswer({
+        status: answered.status,
+        type: answered.headers['content-type'] ?? 'application/json',
+        text: answered.text,
+      });
+    },
+  }),
+];
