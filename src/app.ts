@@ -118,7 +118,9 @@ export async function createApp({
   const mcp = createMcp({
     clock,
     ids,
+    log,
     issuer: config.baseUrl,
+    corsOrigin: config.corsOrigin,
     version: base.runtime.version,
     serve: createMcpProtocol((error) => log.debug({ err: error }, 'a request to the MCP server was refused')),
     sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => {}),

@@ -2,9 +2,13 @@
  * The Model Context Protocol by its official SDK. Nothing is kept between two requests: each has a server object of its own, which any
  * process can make. The SDK is loaded by the first request.
  */
+import { memoize } from '../kernel/data/shared-values.ts';
 import type { McpOffer, McpRequest, McpResult, McpTool, ServeMcp } from '../kernel/ports/mcp.ts';
 
 type Sdk = typeof import('@modelcontextprotocol/server');
+
+/** Compiled once for each tool. */
+const schemaOf = memoize((input: McpTool['input'], { fromJsonSchema }: Sdk) => fromJsonSchema(input));
 
 /** A client may keep the lists for a while: they change with a release. */
 const listTtlMs = 300_000;
@@ -88,7 +92,7 @@ function addTool(
     {
       title,
       description,
-      inputSchema: sdk.fromJsonSchema(input),
+      inputSchema: schemaOf(input, sdk),
       annotations: { readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: false },
       scopeChallenge: ({ authInfo }) => {
         const held = authInfo?.scopes ?? [];

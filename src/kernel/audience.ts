@@ -1,6 +1,7 @@
 /**
  * The audience for a `resource` (RFC 8707 §2): an absolute URI without a fragment, unchanged. Every spelling of our own URL gives the
- * issuer, and so does that of our MCP server, which is a part of it. Undefined for an invalid one, and for one with credentials, which would end up in every token.
+ * issuer, and so does every spelling of our MCP server, which is a part of it. Undefined for an invalid one, and for one with
+ * credentials, which would end up in every token.
  */
 export function audienceOf(resource: string, issuer: string): string | undefined {
   const url =
@@ -9,7 +10,7 @@ export function audienceOf(resource: string, issuer: string): string | undefined
       : undefined;
   if (!url || url.username || url.password || /[\\#]/.test(resource)) return undefined;
   const own = new URL(issuer).href;
-  return url.href === own || url.href === mcpAddressOf(own) ? issuer : resource;
+  return url.href === own || url.href.replace(/\/$/, '') === mcpAddressOf(own) ? issuer : resource;
 }
 
 /** The address of our MCP server, as its clients write it. */

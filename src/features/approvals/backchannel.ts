@@ -34,7 +34,10 @@ interface BackchannelHttpRequest {
 
 export interface BackchannelAuthentication {
   request(request: BackchannelHttpRequest): Promise<BackchannelAnswer>;
-  /** For an agent that has shown its own access token. Returns the id of the approval. */
+  /**
+   * For an agent that has shown its own access token. Returns the id of the approval, which is the `auth_req_id` too: it is no secret, and the
+   * token endpoint takes it with the credentials of the agent only.
+   */
   requestAs(caller: Caller, form: BackchannelRequest): Promise<string>;
 }
 
@@ -165,13 +168,14 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
     client: Client,
     wanted: RequestedApproval,
     origin: Origin,
+    approvalId = ids.uuid(),
+    authReqId = ids.secret(authReqPrefix),
   ): Promise<BackchannelAnswer> => {
     const { agentId, organizationId } = client;
     const agent = (await lockAgents(tx, [agentId])).get(agentId);
     if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
     const { target, details } = await findTarget(tx, organizationId, wanted);
     const { personId, personIds } = await findDeciders(tx, organizationId, wanted.hint, target.resourceId);
-    const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
     const { notificationToken: token } = wanted;
     if (token !== undefined && agent.notificationUri === null)
       failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
@@ -238,10 +242,19 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
   return {
     request,
     async requestAs(caller, form) {
-      if (caller.delegation)
+      const { agentId, organizationId, delegation } = caller;
+      if (delegation) {
+        const metadata = { operation: 'requestApproval', reason: 'delegated token' };
+        await recordRefusal({
+          actor: caller,
+          type: 'policy.refused',
+          subject: { agentId, organizationId, outcome: 'failure', metadata },
+        });
         refuseClient('a delegated token cannot ask for approvals: use a token of the agent itself');
+      }
       const wanted = readBackchannelRequest(form, issuer);
-      const { approval_id: approvalId } = await db.transaction((tx) => ask(tx, caller, wanted, caller));
+      const approvalId = ids.uuid();
+      await db.transaction((tx) => ask(tx, caller, wanted, caller, approvalId, approvalId));
       return approvalId;
     },
   };

@@ -6,16 +6,15 @@ import { equivalentUris } from '../../kernel/audience.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { narrowingField, readNarrowing } from '../../kernel/http/input/authorization-details.ts';
-import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { UnbatchedGrant } from '../tokens/grant.ts';
 import type { ApprovalDeps } from './feature.ts';
-import { lockRedeemable, markPolled, markRedeemed, type RedeemableApproval } from './store.ts';
+import { lockByAuthReqId, markPolled, markRedeemed, type RedeemableApproval } from './store.ts';
 
 const grantType = 'urn:openid:params:grant-type:ciba';
 
 /** The same for an id that does not exist, one of another agent, and one that was used. */
-const unknownId = 'the id is unknown or was used';
+const unknownId = 'the auth_req_id is unknown or was used';
 
 export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDeps): UnbatchedGrant {
   /** The first poll may come at once. */
@@ -38,9 +37,6 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
       auth_req_id: Type.Optional(
         Type.String({ maxLength: 512, description: `with grant_type=${grantType}` }),
       ),
-      approval_id: Type.Optional(
-        Type.String({ maxLength: 64, description: 'instead of auth_req_id, by the agent that asked' }),
-      ),
     },
     errorCodes: {
       malformed: 'invalid_request',
@@ -52,10 +48,11 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
     agentsToLock: async () => [],
 
     async authorize(tx, { client, form, audience }) {
-      const { scope } = form;
+      const { auth_req_id: authReqId, scope } = form;
+      if (!authReqId) return failToken('invalid_request', 'auth_req_id is required');
       const now = new Date(clock.now());
       // Requests with the same id wait here for the first.
-      const approval = await lockRedeemable(tx, idOf(form), now);
+      const approval = await lockByAuthReqId(tx, hashSecret(authReqId), now);
       if (approval?.agentId !== client.agentId || approval.redeemedAt !== null)
         return failToken('invalid_grant', unknownId);
       const { approvalId, status, chainId, audience: approved, scopes } = approval;
@@ -95,18 +92,4 @@ export function createCibaGrant({ clock, consents, newRefreshToken }: ApprovalDe
       };
     },
   };
-}
-
-function idOf({
-  auth_req_id: authReqId,
-  approval_id: approvalId,
-}: {
-  readonly auth_req_id?: string | undefined;
-  readonly approval_id?: string | undefined;
-}) {
-  if (authReqId && approvalId)
-    return failToken('invalid_request', 'send auth_req_id or approval_id, not both');
-  if (authReqId) return { authReqHash: hashSecret(authReqId) };
-  if (!approvalId) return failToken('invalid_request', 'auth_req_id is required');
-  return isUuid(approvalId) ? { approvalId } : failToken('invalid_grant', unknownId);
 }

@@ -130,20 +130,17 @@ export interface RedeemableApproval
   readonly redeemedAt: string | null;
 }
 
-/** By the id that the agent got for polling, or by that of the approval. */
-export const lockRedeemable = (
+export const lockByAuthReqId = (
   tx: Queryable,
-  by: { readonly authReqHash: Buffer } | { readonly approvalId: string },
+  authReqHash: Buffer,
   now: Date,
 ): Promise<RedeemableApproval | undefined> =>
   tx.maybe(
-    'approvals.lockRedeemable',
+    'approvals.lockByAuthReqId',
     sql`select a.approval_id as "approvalId", a.agent_id as "agentId", a.audience, a.scopes, ${statusAt(now)} as status,
           a.chain_id as "chainId", a.poll_seconds as "pollSeconds", a.polled_at as "polledAt",
           a.redeemed_at as "redeemedAt"
-        from approvals a
-        where ${'approvalId' in by ? sql`a.approval_id = ${by.approvalId}` : sql`a.auth_req_hash = ${by.authReqHash}`}
-        for update`,
+        from approvals a where a.auth_req_hash = ${authReqHash} for update`,
   );
 
 export async function markPolled(

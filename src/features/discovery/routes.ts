@@ -1,8 +1,12 @@
 import type { TSchema } from 'typebox';
 import Type from '../../contract/json-schema.ts';
-import { mcpAddressOf } from '../../kernel/audience.ts';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
-import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
+import {
+  authorizationServer,
+  openidConfiguration,
+  protectedMcpServer,
+  protectedResource,
+} from './documents.ts';
 import type { DiscoveryDeps } from './feature.ts';
 
 const KeySet = Type.Object({
@@ -58,7 +62,7 @@ export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
       'protectedMcpServer',
       'oauth-protected-resource/mcp',
       'The same for our MCP server, which takes the same tokens (RFC 9728)',
-      () => protectedResource(deps, mcpAddressOf(deps.issuer)),
+      () => protectedMcpServer(deps),
     ),
   ];
 };

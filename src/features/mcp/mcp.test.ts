@@ -62,11 +62,11 @@ describe('who gets in', () => {
     const challenge = String(refused.headers['www-authenticate']);
     const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
     assert.match(metadata, /\/\.well-known\/oauth-protected-resource\/mcp$/);
-    assert.match(challenge, /^Bearer scope="agents:read"/);
+    assert.match(challenge, /^Bearer scope="agents:read audit:read"/);
     const { json } = await t.call('GET', new URL(metadata).pathname);
     assert.deepEqual(
-      [json.resource, json.authorization_servers],
-      [`${new URL(metadata).origin}/mcp`, [new URL(metadata).origin]],
+      [json.resource, json.authorization_servers, json.scopes_supported],
+      [`${new URL(metadata).origin}/mcp`, [new URL(metadata).origin], ['agents:read', 'audit:read']],
     );
   });
 
@@ -88,7 +88,11 @@ describe('who gets in', () => {
       client_secret: agent.clientSecret,
       resource: `${json.resource}/other`,
     });
-    assert.equal(other.json.error, 'invalid_target');
+    assert.equal(
+      (await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { token: other.json.access_token }))
+        .status,
+      401,
+    );
   });
 
   it('403 for a page of another site; 405 for GET and DELETE; 401 for an ended token', async () => {
@@ -173,7 +177,7 @@ describe('its tools', () => {
     const found = await call(token, 'find_agents', { label: 'team:talent' });
     assert.deepEqual([found.total, found.agents[0].email], [1, email]);
     for (const name of [agent.agentId, email.toUpperCase(), 'résumé READER']) {
-      const { access } = await call(token, 'what_can_agent_do', { agent: name });
+      const access = await call(token, 'what_can_agent_do', { agent: name });
       assert.deepEqual([access.agentId, access.own], [agent.agentId, ['agents:read']], name);
     }
     assert.match(await textOf(token, 'what_can_agent_do', { agent: 'reader-' }, true), new RegExp(email));
@@ -294,7 +298,7 @@ describe('an approval', () => {
     const decided = await call(token, 'wait_for_approval', { approvalId });
     assert.equal(decided.status, 'approved');
     const redeem = (more: object) =>
-      t.askToken({ grant_type: 'urn:openid:params:grant-type:ciba', approval_id: approvalId, ...more });
+      t.askToken({ grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: approvalId, ...more });
     const stranger = await asker();
     assert.equal((await redeem({ ...stranger.credentials })).json.error, 'invalid_grant');
     const { status, json, text } = await redeem({ ...client.credentials });

@@ -1,13 +1,15 @@
 /** `/mcp`: the Streamable HTTP transport of MCP, without sessions. */
 import Type from '../../contract/json-schema.ts';
+import { mcpScopes } from '../../contract/scopes.ts';
 import { fail } from '../../kernel/fail.ts';
 import { bearer, type RouteEntry, rootRoute, wholeAnswer } from '../../kernel/http/route.ts';
 import type { McpAnswer } from '../../kernel/ports/mcp.ts';
-import type { McpExchange } from './feature.ts';
+import type { McpDeps } from './feature.ts';
+import type { McpExchange } from './service.ts';
 
 export const mcpRoutes = (
+  { issuer, corsOrigin }: Pick<McpDeps, 'issuer' | 'corsOrigin'>,
   answer: (exchange: McpExchange) => Promise<McpAnswer>,
-  issuer: string,
 ): RouteEntry[] => [
   rootRoute({
     id: 'mcp',
@@ -22,13 +24,19 @@ export const mcpRoutes = (
     // A tool may wait for a person. The operations behind it take their own turns.
     longLived: true,
     readOnly: true,
-    ownMetadata: true,
+    ownMetadata: { scopes: mcpScopes },
     hidden: true,
-    schema: { body: Type.Unsafe<unknown>({}), response: { 200: Type.Unsafe<unknown>({}) } },
+    // One message: each counts against the limit.
+    schema: { body: Type.Object({}, { additionalProperties: true }), response: { 200: Type.Unsafe({}) } },
     async handler({ caller, headers, body, header, sendInner, endSignal }) {
       // The protocol asks for this check: a page of another site must not reach a server on the person's own machine.
-      if (headers.origin !== undefined && headers.origin !== new URL(issuer).origin)
-        fail('FORBIDDEN', { message: 'The MCP server answers programs, and pages of its own origin only.' });
+      const { origin } = headers;
+      const allowed = [new URL(issuer).origin].concat(corsOrigin ?? []);
+      if (origin !== undefined && !allowed.includes(origin) && !allowed.includes('*'))
+        fail('FORBIDDEN', {
+          message:
+            'The MCP server answers programs and pages of its own origin. The operator can allow others: CORS_ORIGIN.',
+        });
       const answered = await answer({ caller, headers, body, sendInner, signal: endSignal() });
       for (const [name, value] of Object.entries(answered.headers))
         if (name !== 'content-type' && name !== 'content-length') header(name, value);

@@ -32,8 +32,10 @@ interface ToolSpec<S extends TObject, Id extends OperationId> {
   /** For the assistant: when to use it, and what it answers. */
   readonly description: string;
   readonly input: S;
-  /** The tool calls no other operation, and needs the scopes of all of them. */
+  /** A call needs the scopes of all of them. */
   readonly operations: readonly Id[];
+  /** That some arguments need. The tool calls no other operation than these and those above. */
+  readonly moreOperations?: readonly Id[];
   /** False: it changes something. */
   readonly isReadOnly: boolean;
   /** Facts for the assistant, as JSON. */
@@ -45,6 +47,7 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly input: TObject;
+  readonly operations: readonly OperationId[];
   readonly scopes: readonly string[];
   readonly isReadOnly: boolean;
   run(input: unknown, context: ToolContext): Promise<object>;
@@ -52,9 +55,17 @@ export interface Tool {
 
 export const tool = <S extends TObject, Id extends OperationId>(spec: ToolSpec<S, Id>): Tool => ({
   ...spec,
+  operations: [...spec.operations, ...(spec.moreOperations ?? [])],
   scopes: [...new Set(spec.operations.flatMap((id) => operations[id].scopes ?? []))].sort(),
   run: (input, context) => spec.run(input as Static<S>, context),
 });
 
-/** The arguments are well-formed, and mean nothing that can be answered. The assistant reads the message. */
-export class ToolError extends Error {}
+/** The arguments are well-formed, and mean nothing that can be answered. The assistant reads the message, and the data with it. */
+export class ToolError extends Error {
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, data: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.data = data;
+  }
+}

@@ -93,7 +93,6 @@ export function createGuard(deps: GuardDeps): Guard {
   const { countInOwnWindow, showWindow, showUnusedWindow } = rateLimiter;
   const authorizeCaller = createAuthorizeCaller(deps, rateLimiter);
   const authorizeSession = createAuthorizeSession(deps, rateLimiter, authorizeCaller);
-  const authorizeInner = createAuthorizeInner(rateLimiter, authorizeCaller);
 
   /** Records one event per refused token before the response, within the limit for unauthenticated requests. */
   const recordTokenRefusal = async (
@@ -167,7 +166,7 @@ export function createGuard(deps: GuardDeps): Guard {
   const challengesFor = (entry: RouteEntry | undefined, isDpop = false): Challenges => ({
     metadata: `${resourceMetadata}${entry?.ownMetadata ? entry.path : ''}`,
     basic: entry !== undefined && acceptsClientCredentials(entry.access),
-    scope: scopeToAskFor(entry?.access),
+    scope: entry?.ownMetadata?.scopes.join(' ') ?? scopeToAskFor(entry?.access),
     ...(isDpop && { dpop: possession.algorithms }),
   });
 
@@ -185,6 +184,7 @@ export function createGuard(deps: GuardDeps): Guard {
     const { token } = presentedToken(headers.authorization);
     return token === undefined ? undefined : authenticate(token);
   };
+  const authorizeInner = createAuthorizeInner(tokenOf, rateLimiter, authorizeCaller);
 
   return {
     countAgainst,

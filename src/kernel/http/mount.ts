@@ -145,7 +145,8 @@ function mount(
             guard.refuseExceeded(reply, requestContext, { agentId, rateLimitPerMinute }, entry),
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),
-          sendInner: (inner) => createSendInner(context, requestContext)(inner),
+          sendInner: (operations, inner) =>
+            createSendInner(context, request, requestContext)(operations, inner),
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];

@@ -171,7 +171,7 @@ export interface Input<S extends RouteSchema, A extends Access> {
   endSignal(): AbortSignal;
   /** For `longLived` responses: whether the token or session still opens this route. Only with access by scope or session. */
   recheckAccess(): Promise<AccessCheck>;
-  /** A request to the API of this server by the same caller. */
+  /** A request to the API of this server by the same caller, for one of these operations. */
   readonly sendInner: SendInner;
 }
 
@@ -255,8 +255,8 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly alsoProduces?: readonly string[];
   /** The response stays open until the client or the server ends it. Its duration says nothing about the service. */
   readonly longLived?: true;
-  /** Its challenges name metadata of its own, at the address of RFC 9728 for its path: it is a resource that clients know by its URL. */
-  readonly ownMetadata?: true;
+  /** It is a resource that clients know by its URL: its challenges name the metadata for its path (RFC 9728 §3.1), and these scopes. */
+  readonly ownMetadata?: { readonly scopes: readonly Scope[] };
   /** Left out of the OpenAPI document. */
   readonly hidden?: boolean;
   /** Returns the response body. An async iterable of text chunks is streamed. */

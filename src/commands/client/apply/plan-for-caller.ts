@@ -1,5 +1,7 @@
 /** The plan of an identity file for a caller of this server, which has no terminal and no files: the MCP server asks for it. */
+import { ApiError as Refusal } from '../../../../sdk/typescript/src/errors.ts';
 import { CommandError } from '../../command-error.ts';
+import { ApiError } from '../connection.ts';
 import { type ApplyApi, readingApi } from './api.ts';
 import { createProblems, readIdentity } from './file/identity-file.ts';
 import { extentOf, readLiveState } from './live-state.ts';
@@ -11,6 +13,7 @@ export interface PlanRequest {
   /** YAML or JSON. */
   readonly text: string;
   readonly callerId: string;
+  readonly personId: string | undefined;
   readonly url: string;
   read<T>(path: string, query?: Readonly<Record<string, unknown>>): Promise<T>;
 }
@@ -19,10 +22,17 @@ export type PlanAnswer =
   | { readonly summary: string; readonly changes: readonly object[] }
   | { readonly problem: string };
 
-export async function planForCaller({ text, callerId, url, read }: PlanRequest): Promise<PlanAnswer> {
+export async function planForCaller({
+  text,
+  callerId,
+  personId: ownPersonId,
+  url,
+  read,
+}: PlanRequest): Promise<PlanAnswer> {
   try {
     const file = readIdentity([{ name: 'file', text }]);
-    const live = await readLiveState(readingApi(url, read) as ApplyApi, callerId, extentOf(file, false));
+    const api = readingApi(url, (path, query) => asCommand(read(path, query)));
+    const live = await readLiveState(api as ApplyApi, callerId, extentOf(file, false));
     const problems = createProblems();
     const references = createReferences(file, live, problems);
     const clientSecrets = { sendAll: false, read: () => '' };
@@ -31,7 +41,7 @@ export async function planForCaller({ text, callerId, url, read }: PlanRequest):
       live,
       references,
       problems,
-      ownPersonId: undefined,
+      ownPersonId,
       clientSecrets,
       pruned: undefined,
     }).flat();
@@ -41,3 +51,10 @@ export async function planForCaller({ text, callerId, url, read }: PlanRequest):
     throw error;
   }
 }
+
+/** A refusal as the commands know it: some are answers, such as that of a client that may not list organizations. */
+const asCommand = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error) => {
+    if (!(error instanceof Refusal)) throw error;
+    throw new ApiError(error.status, error.code, error.message, error.details);
+  });

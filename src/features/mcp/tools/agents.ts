@@ -1,5 +1,7 @@
 /** Finding agents, and what one of them can do. */
 import Type from '../../../contract/json-schema.ts';
+import { limits } from '../../../contract/limits.ts';
+import { isUuid } from '../../../kernel/ids.ts';
 import { tool } from '../tool.ts';
 import { AgentName, findAgent, shownAgent } from './named-agent.ts';
 
@@ -12,7 +14,7 @@ export const findAgents = tool({
   description:
     'Finds agents of the organization. Use it when you know a part of a name, an owner, a label or a status, or need an id. Without arguments: the newest agents.',
   input: Type.Object({
-    text: Words('How the e-mail address, display name or owner begins.'),
+    text: Words('An id, or how the e-mail address, display name or owner begins.'),
     label: Words('A label, as key:value, or its key alone.'),
     status: Type.Optional(
       Type.Union(['active', 'suspended', 'decommissioned'].map((one) => Type.Literal(one))),
@@ -28,15 +30,15 @@ export const findAgents = tool({
       query: {
         limit,
         include: 'activity',
-        ...(text !== undefined && { q: text }),
+        ...(text !== undefined && (isUuid(text) ? { ids: text } : { q: text })),
         ...(label !== undefined && { label: [label] }),
         ...(status !== undefined && { status: status as 'active' }),
       },
     });
     return {
       total,
-      agents: data.map(({ displayName, ...agent }) => ({
-        ...shownAgent({ displayName, ...agent }),
+      agents: data.map((agent) => ({
+        ...shownAgent(agent),
         labels: agent.labels,
         lastTokenDate: agent.lastTokenDate ?? null,
         secretExpiresAt: agent.secretExpiresAt ?? null,
@@ -55,15 +57,14 @@ export const agentAccess = tool({
   isReadOnly: true,
   async run({ agent: name }, { api }) {
     const agent = await findAgent(api, name);
-    return { agent: shownAgent(agent), access: await api.getAgentAccess({ agentId: agent.agentId }) };
+    return { agent: shownAgent(agent), ...(await api.getAgentAccess({ agentId: agent.agentId })) };
   },
 });
 
 export const expiringSecrets = tool({
   name: 'which_secrets_expire',
   title: 'Which secrets expire?',
-  description:
-    'The secrets of agents that end within the next days, the first to end first, with what to do about them.',
+  description: `The secrets of agents that expire within the next ${limits.overview.expiryDays} days, the first to expire first, with what to do about them.`,
   input: Type.Object({}),
   operations: ['getOverview'],
   isReadOnly: true,
@@ -72,7 +73,7 @@ export const expiringSecrets = tool({
     return {
       ...expiringCredentials,
       whatToDo:
-        'Rotate a secret before it ends: `countersign credentials rotate`, or "Rotate" on the agent\'s tab Credentials. Both secrets work while programs change over.',
+        'Rotate a secret before it expires: `countersign credentials rotate`, or "Rotate" on the tab Credentials of the agent.',
     };
   },
 });

@@ -2,7 +2,9 @@
 import type { Api } from '../../../../sdk/typescript/src/api.ts';
 import type { AuditEvent } from '../../../../sdk/typescript/src/generated.ts';
 import Type from '../../../contract/json-schema.ts';
+import { pageSizes } from '../../../contract/limits.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { isUuid } from '../../../kernel/ids.ts';
 import { tool } from '../tool.ts';
 import { adviceFor } from './advice.ts';
 import { AgentName, findAgent } from './named-agent.ts';
@@ -10,6 +12,7 @@ import { AgentName, findAgent } from './named-agent.ts';
 const msPerHour = 3_600_000;
 const defaultHours = 24;
 const maxEvents = 50;
+const maxNames = 100;
 
 const Hours = Type.Optional(
   Type.Integer({
@@ -25,34 +28,67 @@ const since = (clock: Clock, hours = defaultHours): string =>
 const idOf = async (api: Pick<Api, 'listAgents'>, name: string | undefined): Promise<string | undefined> =>
   name === undefined ? undefined : (await findAgent(api, name)).agentId;
 
-const shown = ({ eventId, timestamp, action, outcome, agentId, metadata }: AuditEvent) => ({
-  eventId,
-  timestamp,
-  action,
-  outcome,
-  agentId,
-  metadata,
-});
+/** The metadata name the actor only where it is not the agent that the event is about. */
+const shown = ({ eventId, timestamp, action, outcome, agentId, metadata }: AuditEvent) => {
+  const { actorId = agentId, delegation = null, person, requestId, ...rest } = metadata;
+  return {
+    eventId,
+    timestamp,
+    action,
+    outcome,
+    actorId,
+    aboutAgentId: agentId,
+    actedFor: delegation,
+    ...(person !== undefined && { person }),
+    requestId,
+    metadata: rest,
+  };
+};
+
+/** The e-mail addresses of the agents in events, by id. */
+async function namesIn(api: Pick<Api, 'listAgents'>, events: readonly ReturnType<typeof shown>[]) {
+  const ids = events.flatMap(({ actorId, aboutAgentId, actedFor }) => [
+    actorId,
+    aboutAgentId,
+    (actedFor as { subjectId?: unknown } | null)?.subjectId,
+  ]);
+  const known = [...new Set(ids)].filter((id) => typeof id === 'string' && isUuid(id)).slice(0, maxNames);
+  if (known.length === 0) return {};
+  const { data } = await api.listAgents({ query: { ids: known.join(','), limit: maxNames } });
+  return Object.fromEntries(data.map(({ agentId, email }) => [agentId, email]));
+}
 
 export const refusals = tool({
   name: 'why_was_it_refused',
   title: 'Why was this call refused?',
   description:
-    'The refusals of the last hours, newest first: token requests, calls of the API, sign-ins. Each has the reason that the server recorded, and what to do about it. An API of your own that refuses a token keeps its own log.',
-  input: Type.Object({ agent: Type.Optional(AgentName), hours: Hours }),
+    'The refusals of the last hours, newest first: token requests, calls of the API, sign-ins. Each has the reason that the server recorded, and what to do about it. Not recorded here: a call that lacks a scope, whose answer names the scope, and what an API of your own refuses.',
+  input: Type.Object({
+    agent: Type.Optional(AgentName),
+    requestId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'The X-Request-Id of the call that was refused.',
+      }),
+    ),
+    hours: Hours,
+  }),
   operations: ['listAgents', 'listAuditEvents'],
   isReadOnly: true,
-  async run({ agent, hours }, { api, clock }) {
+  async run({ agent, requestId, hours }, { api, clock }) {
     const agentId = await idOf(api, agent);
     const { data, total } = await api.listAuditEvents({
       query: {
         outcome: 'failure',
         fromDate: since(clock, hours),
-        limit: maxEvents,
+        limit: requestId === undefined ? maxEvents : pageSizes.audit.max,
         ...(agentId !== undefined && { agentId }),
       },
     });
-    return { total, refusals: data.map((event) => ({ ...shown(event), whatToDo: adviceFor(event) })) };
+    const wanted = data.filter(({ metadata }) => requestId === undefined || metadata.requestId === requestId);
+    const refusals = wanted.map((event) => ({ ...shown(event), whatToDo: adviceFor(event) }));
+    return { total, searched: data.length, refusals, agents: await namesIn(api, refusals) };
   },
 });
 
@@ -60,7 +96,7 @@ export const actions = tool({
   name: 'who_acted_for_whom',
   title: 'Who acted for whom, and when?',
   description:
-    'What happened in the organization, newest first: by one agent, or of one kind. Where an agent acted for another agent or a person, `metadata.delegation` names the subject and the chain.',
+    'What happened in the organization, newest first: by one agent, to one agent, or of one kind. `actorId` acted, `aboutAgentId` is the agent that it was about. Where the actor acted for another agent or a person, `actedFor` names the subject and the delegation chain. `agents` has the e-mail addresses of the ids.',
   input: Type.Object({
     actor: Type.Optional(AgentName),
     subject: Type.Optional(
@@ -92,7 +128,8 @@ export const actions = tool({
         ...(action !== undefined && { action }),
       },
     });
-    return { total, events: data.map(shown) };
+    const events = data.map(shown);
+    return { total, events, agents: await namesIn(api, events) };
   },
 });
 

@@ -24,13 +24,14 @@ export async function findAgent(api: Pick<Api, 'listAgents'>, name: string): Pro
   if (one && others.length === 0) return one;
   const candidates = (named.length > 0 ? named : data)
     .slice(0, maxCandidates)
-    .map(({ agentId, email }) => `${email} (${agentId})`);
+    .map(({ agentId, email }) => ({ agentId, email }));
   throw new ToolError(
     named.length > 0
-      ? `Several agents have this name. Name one of them by its id: ${candidates.join(', ')}.`
+      ? 'Several agents have this name. Name one of them by its id.'
       : candidates.length > 0
-        ? `No agent has exactly this name. Similar ones: ${candidates.join(', ')}.`
+        ? 'No agent has exactly this name. Name one of these by its id.'
         : 'No agent of the organization has this name, or you may not see it.',
+    candidates.length > 0 ? { candidates } : {},
   );
 }
 

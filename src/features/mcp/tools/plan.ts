@@ -1,4 +1,4 @@
-/** Planning a change, which somebody else applies. */
+/** Planning a change, which a person applies. */
 import Type from '../../../contract/json-schema.ts';
 import { ToolError, tool } from '../tool.ts';
 
@@ -12,11 +12,25 @@ export const planChange = tool({
   input: Type.Object({
     file: Type.String({ minLength: 1, maxLength, description: 'The text of the file.' }),
   }),
-  operations: ['getAgent'],
+  operations: ['getAgent', 'listAgents'],
+  moreOperations: [
+    'listOrganizations',
+    'listConnections',
+    'getClientPolicy',
+    'getApprovalPolicy',
+    'listPeople',
+    'listResources',
+    'listResourceShares',
+    'listResourceGrants',
+    'listAgentGrants',
+    'listTrustPolicies',
+    'listWebhooks',
+  ],
   isReadOnly: true,
   async run({ file }, { planChange: plan }) {
     const planned = await plan(file);
-    if (planned) return planned;
-    throw new ToolError('This server makes no plans. Use `countersign apply --plan`.');
+    if (!planned) throw new ToolError('This server makes no plans. Use `countersign apply --plan`.');
+    if ('problem' in planned) throw new ToolError('The file cannot be planned.', planned);
+    return { ...planned, applied: false };
   },
 });

@@ -105,7 +105,6 @@ export function createAuthorizeCaller(
     // Last: a refused request must not use up a window that an organization shares.
     if (typeof entry?.limit === 'object') await countInOwnWindow(reply, context, entry, identity);
     context.caller = caller;
-    context.identity = identity;
   };
 }
 

@@ -51,8 +51,6 @@ export interface TokenRefusal {
 export interface RequestContext {
   readonly origin: Origin;
   caller?: Caller;
-  /** Of the caller, once it is authorized. */
-  identity?: Identity;
   /** The client that a request without an access token authenticated as: at the token endpoint, and at sign-in. */
   client?: CountedClient;
   /** The window after it had counted this request. A request that no step has counted counts against its address (response-hooks.ts). */

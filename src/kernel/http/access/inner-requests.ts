@@ -1,16 +1,16 @@
 /**
  * Requests that this server sends to its own API for a caller that the guard has let in, such as those behind a tool of the MCP server. They
  * take the steps of every request: limits, plan, scope or policy, validation, response schema. Only the identity is that of the request
- * they belong to, which no header can claim: it travels beside the request, in this process.
+ * they belong to. It travels beside the inner request, in this process, where no header can claim it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Origin } from '../../caller.ts';
 import { fail } from '../../fail.ts';
-import { isCountedByHandler, type RouteEntry } from '../route.ts';
+import type { RouteEntry } from '../route.ts';
 import type { AuthorizeCaller } from './authorize-caller.ts';
-import { callerOf, type Identity, type RequestContext } from './identity.ts';
+import { type Identity, isUsable, type RequestContext } from './identity.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 export interface InnerRequest {
@@ -27,31 +27,36 @@ export interface InnerResponse {
   readonly text: string;
 }
 
-export type SendInner = (request: InnerRequest) => Promise<InnerResponse>;
+/** Another operation than one of these is not found. */
+export type SendInner = (operations: readonly string[], request: InnerRequest) => Promise<InnerResponse>;
 
-interface Outer {
-  readonly identity: Identity;
+export interface Outer {
+  readonly request: FastifyRequest;
   readonly origin: Origin;
+  readonly operations: readonly string[];
 }
 
-const sending = new AsyncLocalStorage<Outer>();
+/** The first request that begins inside takes `next`, and work that goes on in the same context keeps nothing. */
+const sending = new AsyncLocalStorage<{ next: Outer | undefined }>();
 const outers = new WeakMap<IncomingMessage, Outer>();
 
 /** For Fastify, before it routes. */
 export function markInner(request: IncomingMessage): void {
-  const outer = sending.getStore();
-  if (outer) outers.set(request, outer);
+  const sent = sending.getStore();
+  if (!sent?.next) return;
+  outers.set(request, sent.next);
+  sent.next = undefined;
 }
 
 export const outerOf = (request: IncomingMessage): Outer | undefined => outers.get(request);
 
-/** A context without an identity cannot send: the guard has not let it in. */
+/** Without a caller, the guard has let in no identity that the request could have. */
 export const createSendInner =
-  (server: FastifyInstance, { identity, origin }: RequestContext): SendInner =>
-  async ({ method, url, headers, body }) => {
-    if (!identity) throw new Error('a request without a caller sends no requests of its own');
-    // Fastify sends when somebody waits, which must be inside.
-    const answer = await sending.run({ identity, origin }, async () =>
+  (server: FastifyInstance, request: FastifyRequest, { caller, origin }: RequestContext): SendInner =>
+  async (operations, { method, url, headers, body }) => {
+    if (!caller) throw new Error('a request without a caller sends no requests of its own');
+    // Fastify sends when its answer is awaited, which must be inside.
+    const answer = await sending.run({ next: { request, origin, operations } }, async () =>
       server
         .inject({
           method: method as 'GET',
@@ -70,24 +75,30 @@ export const createSendInner =
     };
   };
 
-/** The steps of the guard for these requests. Routes for clients with a proof of their own do not exist here. */
+const openedByToken: readonly unknown[] = ['bearer', 'scope', 'policy'];
+
+/**
+ * The steps of the guard for these requests. The token is checked again: it may have ended since. Its possession was proved by the outer
+ * request.
+ */
 export const createAuthorizeInner =
-  ({ countAgainst, countInOwnWindow }: RateLimiter, authorizeCaller: AuthorizeCaller) =>
+  (
+    identityOf: (outer: FastifyRequest) => Promise<Identity | undefined>,
+    { countAgainst }: Pick<RateLimiter, 'countAgainst'>,
+    authorizeCaller: AuthorizeCaller,
+  ) =>
   async (
-    { identity }: Outer,
-    ...[request, reply, context, entry]: [
-      Parameters<AuthorizeCaller>[0],
-      FastifyReply,
-      RequestContext,
-      RouteEntry | undefined,
-    ]
+    outer: Outer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    context: RequestContext,
+    entry: RouteEntry | undefined,
   ): Promise<void> => {
-    if (!isCountedByHandler(entry))
-      await countAgainst(reply, context, identity.agentId, identity.rateLimitPerMinute);
-    const kind = entry?.access.kind;
-    if (kind === undefined || ['client', 'secret', 'resourceToken', 'session'].includes(kind))
+    const identity = await identityOf(outer.request);
+    if (!identity || !isUsable(identity))
+      return fail('UNAUTHORIZED', { message: 'The access token has ended since the request began.' });
+    await countAgainst(reply, context, identity.agentId, identity.rateLimitPerMinute);
+    if (!entry || !outer.operations.includes(entry.id) || !openedByToken.includes(entry.access.kind))
       fail('ROUTE_NOT_FOUND');
-    if (kind !== 'open') return authorizeCaller(request, reply, context, entry, identity);
-    context.caller = callerOf(identity, context);
-    return countInOwnWindow(reply, context, entry, identity);
+    return authorizeCaller(request, reply, context, entry, identity);
   };
