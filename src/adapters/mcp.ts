@@ -29,7 +29,7 @@ export function createMcpProtocol(onError: (error: Error) => void): ServeMcp {
       maxSubscriptions: 0,
     });
     const response = await handler.fetch(
-      new Request(request.url, { method: 'POST', headers: headersOf(request), signal: request.signal }),
+      new Request(request.url, { method: 'POST', headers: headersOf(request) }),
       {
         parsedBody: request.body,
         authInfo: {
@@ -102,7 +102,7 @@ function addTool(
           : { scopes: [first, ...rest], errorDescription: `The tool ${name} needs ${scopes.join(' ')}.` };
       },
     },
-    async (given, { mcpReq }) => resultOf(await run(given, mcpReq.signal)),
+    async (given) => resultOf(await run(given)),
   );
 }
 

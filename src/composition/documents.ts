@@ -18,6 +18,7 @@ export interface Documents {
 /** The pages are read when somebody asks for them first. */
 export function createDocuments({ openapi }: { openapi(): Promise<object> }): Documents {
   let pages: Promise<readonly McpDocument[]> | undefined;
+  let openapiText: Promise<string> | undefined;
   const list = async () => {
     pages ??= listPages();
     return [
@@ -34,7 +35,10 @@ export function createDocuments({ openapi }: { openapi(): Promise<object> }): Do
   return {
     list,
     async read(uri) {
-      if (uri === openapiUri) return JSON.stringify(await openapi());
+      if (uri === openapiUri) {
+        openapiText ??= openapi().then((document) => JSON.stringify(document));
+        return openapiText;
+      }
       const page = (await list()).find((document) => document.uri === uri);
       return page && readFile(`${root}${uri.slice(prefix.length)}`, 'utf8');
     },

@@ -6,58 +6,16 @@ import { decodeJwt } from 'jose';
 import { createApprovalScenario } from '../../../test/support/scenarios/approvals.ts';
 import { baseUrl } from '../../../test/support/scenarios/authorization.ts';
 import { createProver } from '../../../test/support/scenarios/dpop.ts';
+import { createMcpClient, factsOf, message } from '../../../test/support/scenarios/mcp.ts';
 
 const scenario = await createApprovalScenario();
 const { t, operate, asker, member, decide, api } = scenario;
 
-const mcpHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-
-const post = (body: unknown, { token, headers }: { token?: string; headers?: object } = {}) =>
-  t.call('POST', '/mcp', {
-    ...(token !== undefined && { token }),
-    headers: { ...mcpHeaders, ...headers },
-    payload: body as object,
-  });
-
-/** One request of MCP 2025-11-25, which needs no handshake here. */
-async function ask(token: string, method: string, params: object = {}) {
-  const { status, text } = await post({ jsonrpc: '2.0', id: 1, method, params }, { token });
-  assert.equal(status, 200, text);
-  // An answer is one event, or JSON.
-  const { result, error } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
-  assert.equal(error, undefined, JSON.stringify(error));
-  return result;
-}
-
-/** The text that a tool answers with. */
-async function textOf(token: string, name: string, args: object = {}, wanted = false): Promise<string> {
-  const { content, isError = false } = await ask(token, 'tools/call', { name, arguments: args });
-  assert.equal(isError, wanted, content[0].text);
-  return content[0].text;
-}
-
-/** The facts between the two lines with the mark. */
-const factsOf = (text: string) => {
-  const [, mark = '', json = ''] = /^--- (\S+)\n(.*)\n--- \1$/m.exec(text) ?? assert.fail(text);
-  assert.match(mark, /^[0-9a-f-]{36}$/);
-  return JSON.parse(json);
-};
-const call = async (token: string, name: string, args?: object) => factsOf(await textOf(token, name, args));
-
-const tenant = async (scopes = ['agents:read', 'agents:write', 'audit:read']) => {
-  const { organizationId: id } = await operate('POST', '/organizations', {
-    name: 'Tenant',
-    slug: `tenant-${randomUUID().slice(0, 18)}`,
-    planTier: 'pro',
-  });
-  return t.agent({ organization_id: id, allowedScopes: scopes });
-};
-const tokenOf = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }, scope?: string) =>
-  t.token(scope, { clientId, clientSecret });
+const { post, ask, textOf, call, refusal, tenant, tokenOf } = createMcpClient(t);
 
 describe('who gets in', () => {
   it('401 names metadata of its own, whose resource is its address', async () => {
-    const refused = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const refused = await post(message('tools/list'));
     assert.equal(refused.status, 401);
     const challenge = String(refused.headers['www-authenticate']);
     const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
@@ -88,16 +46,12 @@ describe('who gets in', () => {
       client_secret: agent.clientSecret,
       resource: `${json.resource}/other`,
     });
-    assert.equal(
-      (await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { token: other.json.access_token }))
-        .status,
-      401,
-    );
+    assert.equal((await post(message('tools/list'), { token: other.json.access_token })).status, 401);
   });
 
   it('403 for a page of another site; 405 for GET and DELETE; 401 for an ended token', async () => {
     const token = await t.token();
-    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const list = message('tools/list');
     assert.equal((await post(list, { token, headers: { origin: 'https://evil.example' } })).status, 403);
     for (const method of ['GET', 'DELETE'] as const) {
       const { status, headers } = await t.call(method, '/mcp', { token });
@@ -112,7 +66,7 @@ describe('who gets in', () => {
   it('403 insufficient_scope with all scopes to ask for, before the tool runs', async () => {
     const token = await tokenOf(await tenant(['webhooks:read']));
     const { status, headers, text } = await post(
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'verify_the_log', arguments: {} } },
+      message('tools/call', { name: 'verify_the_log', arguments: {} }),
       { token },
     );
     assert.equal(status, 403, text);
@@ -129,12 +83,7 @@ describe('who gets in', () => {
       { grant_type: 'client_credentials', client_id: agent.clientId, client_secret: agent.clientSecret },
       { dpop: await prover.proof({ claims: { htu: `${baseUrl}/api/v1/token` } }) },
     );
-    const body = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'find_agents', arguments: {} },
-    };
+    const body = message('tools/call', { name: 'find_agents', arguments: {} });
     const headers = await prover.headers(json.access_token, 'POST', '/mcp', {
       claims: { htu: `${baseUrl}/mcp` },
     });
@@ -180,8 +129,8 @@ describe('its tools', () => {
       const access = await call(token, 'what_can_agent_do', { agent: name });
       assert.deepEqual([access.agentId, access.own], [agent.agentId, ['agents:read']], name);
     }
-    assert.match(await textOf(token, 'what_can_agent_do', { agent: 'reader-' }, true), new RegExp(email));
-    assert.match(await textOf(token, 'what_can_agent_do', { agent: 'nobody' }, true), /No agent/);
+    assert.match(await refusal(token, 'what_can_agent_do', { agent: 'reader-' }), new RegExp(email));
+    assert.match(await refusal(token, 'what_can_agent_do', { agent: 'nobody' }), /No agent/);
   });
 
   it('say why a call was refused, and who acted for whom', async () => {
@@ -216,7 +165,7 @@ describe('its tools', () => {
       ['who_acted_for_whom', { subject: other.agentId }],
       ['why_was_it_refused', { agent: other.agentId }],
     ] as const)
-      assert.match(await textOf(token, name, args, true), /No agent of the organization has this name/);
+      assert.match(await refusal(token, name, args), /No agent of the organization has this name/);
   });
 
   it('mark the texts of tenants as data, and are bounded', async () => {
@@ -257,9 +206,7 @@ describe('its tools', () => {
     const agent = await tenant();
     const token = await tokenOf(agent);
     const remaining = async () =>
-      Number(
-        (await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { token })).headers['x-ratelimit-remaining'],
-      );
+      Number((await post(message('ping'), { token })).headers['x-ratelimit-remaining']);
     const before = await remaining();
     await call(token, 'what_can_agent_do', { agent: agent.agentId });
     // The request itself, and the two operations behind the tool.
@@ -316,11 +263,11 @@ describe('an approval', () => {
     });
     const args = { resource: api.identifier, scopes: ['orders:none'], message: 'Please' };
     assert.match(
-      await textOf(token, 'request_approval', args, true),
+      await refusal(token, 'request_approval', args),
       /invalid_scope: the API has no scope orders:none/,
     );
     assert.match(
-      await textOf(token, 'wait_for_approval', { approvalId: randomUUID() }, true),
+      await refusal(token, 'wait_for_approval', { approvalId: randomUUID() }),
       /APPROVAL_NOT_FOUND/,
     );
   });
@@ -343,10 +290,7 @@ describe('its resources', () => {
       'file:///etc/passwd',
       'countersign://package.json',
     ]) {
-      const { status, text } = await post(
-        { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } },
-        { token },
-      );
+      const { status, text } = await post(message('resources/read', { uri }), { token });
       assert.equal(status, 200);
       assert.match(text, /"error"/, uri);
     }

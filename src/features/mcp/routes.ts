@@ -7,6 +7,9 @@ import type { McpAnswer } from '../../kernel/ports/mcp.ts';
 import type { McpDeps } from './feature.ts';
 import type { McpExchange } from './service.ts';
 
+/** The others are about the connection, which is not the protocol's. */
+const ofProtocol = /^(?:www-authenticate|cache-control|mcp-.+)$/;
+
 export const mcpRoutes = (
   { issuer, corsOrigin }: Pick<McpDeps, 'issuer' | 'corsOrigin'>,
   answer: (exchange: McpExchange) => Promise<McpAnswer>,
@@ -21,8 +24,7 @@ export const mcpRoutes = (
     // The operations behind a tool count against the plan themselves.
     quota: 'free',
     limit: 'caller',
-    // A tool may wait for a person. The operations behind it take their own turns.
-    longLived: true,
+    queued: false,
     readOnly: true,
     ownMetadata: { scopes: mcpScopes },
     hidden: true,
@@ -31,15 +33,15 @@ export const mcpRoutes = (
     async handler({ caller, headers, body, header, sendInner, endSignal }) {
       // The protocol asks for this check: a page of another site must not reach a server on the person's own machine.
       const { origin } = headers;
-      const allowed = [new URL(issuer).origin].concat(corsOrigin ?? []);
-      if (origin !== undefined && !allowed.includes(origin) && !allowed.includes('*'))
+      const allowed = [new URL(issuer).origin, corsOrigin ?? []].flat();
+      if (origin !== undefined && !allowed.includes(String(origin)) && !allowed.includes('*'))
         fail('FORBIDDEN', {
           message:
             'The MCP server answers programs and pages of its own origin. The operator can allow others: CORS_ORIGIN.',
         });
-      const answered = await answer({ caller, headers, body, sendInner, signal: endSignal() });
+      const answered = await answer({ caller, headers, body, sendInner, endSignal });
       for (const [name, value] of Object.entries(answered.headers))
-        if (name !== 'content-type' && name !== 'content-length') header(name, value);
+        if (ofProtocol.test(name)) header(name, value);
       return wholeAnswer({
         status: answered.status,
         type: answered.headers['content-type'] ?? 'application/json',

@@ -17,7 +17,7 @@ export interface McpExchange {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
   readonly sendInner: SendInner;
-  readonly signal: AbortSignal;
+  endSignal(): AbortSignal;
 }
 
 /** One object for each schema, so that it is compiled once. */
@@ -37,15 +37,14 @@ export function createService(deps: McpDeps) {
   const run = async (
     tool: Tool,
     input: unknown,
-    { caller, sendInner, signal }: McpExchange,
-    stopped: AbortSignal,
+    { caller, sendInner, endSignal }: McpExchange,
   ): Promise<McpResult> => {
     const { api, read } = createApiAsCaller(tool.operations, sendInner);
     try {
       const data = await tool.run(input, {
         api,
         clock,
-        signal: AbortSignal.any([signal, stopped]),
+        endSignal,
         sleep,
         planChange: (text) =>
           planChange?.({ text, callerId: caller.agentId, personId: personOf(caller), url: issuer, read }),
@@ -68,7 +67,7 @@ export function createService(deps: McpDeps) {
   };
 
   return async (exchange: McpExchange): Promise<McpAnswer> => {
-    const { caller, headers, body, signal } = exchange;
+    const { caller, headers, body } = exchange;
     return serve(
       {
         url,
@@ -77,7 +76,6 @@ export function createService(deps: McpDeps) {
         clientId: caller.agentId,
         scopes: [...caller.scopes],
         resourceMetadata,
-        signal,
       },
       {
         name: 'countersign',
@@ -87,7 +85,7 @@ export function createService(deps: McpDeps) {
         tools: offered.map(({ tool, input: schema }) => ({
           ...tool,
           input: schema,
-          run: (input, stopped) => run(tool, input, exchange, stopped),
+          run: (input) => run(tool, input, exchange),
         })),
         documents: await documents.list(),
         readDocument: documents.read,

@@ -8,7 +8,8 @@ export interface ToolContext {
   /** The API, as the caller. */
   readonly api: Api;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
+  /** Aborted when the client has gone or the server closes. For tools that wait: the response then ends within a second. */
+  endSignal(): AbortSignal;
   /** Ends early, without an error, when the signal aborts. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** What an identity file would change. Undefined where the server makes no plans. */

@@ -97,7 +97,11 @@ function mount(
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
   // A poll waits for long, and would keep the writes of its organization waiting.
-  const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope' && !entry.longLived;
+  const isWrite =
+    entry.method !== 'GET' &&
+    entry.access.kind !== 'clientOrScope' &&
+    !entry.longLived &&
+    entry.queued !== false;
   const { cost } = entry;
   const queueOf = ({ query }: FastifyRequest): FairQueue | undefined => {
     if (isWrite) return writeQueue;

@@ -167,7 +167,7 @@ export interface Input<S extends RouteSchema, A extends Access> {
   readonly countAgainst: CountAgainst;
   /** Fails with 429 for a client whose window is used up, and counts nothing: before work that costs more than a count. */
   refuseExceeded(client: CountedClient): Promise<void>;
-  /** For `longLived` responses: aborted when the client has gone or the server closes. */
+  /** For requests that wait, and `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
   /** For `longLived` responses: whether the token or session still opens this route. Only with access by scope or session. */
   recheckAccess(): Promise<AccessCheck>;
@@ -253,6 +253,8 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly produces?: string;
   /** Further content types that the handler may set. */
   readonly alsoProduces?: readonly string[];
+  /** Takes no turn among the writes of its organization: the requests that it sends take their own, and it may wait for long. */
+  readonly queued?: false;
   /** The response stays open until the client or the server ends it. Its duration says nothing about the service. */
   readonly longLived?: true;
   /** It is a resource that clients know by its URL: its challenges name the metadata for its path (RFC 9728 §3.1), and these scopes. */

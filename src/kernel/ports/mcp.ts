@@ -10,7 +10,7 @@ export interface McpTool {
   readonly scopes: readonly string[];
   /** False: it changes something. */
   readonly isReadOnly: boolean;
-  run(input: unknown, signal: AbortSignal): Promise<McpResult>;
+  run(input: unknown): Promise<McpResult>;
 }
 
 export interface McpResult {
@@ -47,7 +47,6 @@ export interface McpRequest {
   readonly scopes: readonly string[];
   /** The protected resource metadata (RFC 9728) that a refusal for a scope names. */
   readonly resourceMetadata: string;
-  readonly signal: AbortSignal;
 }
 
 export interface McpAnswer {

@@ -80,7 +80,8 @@ export const waitForApproval = tool({
   }),
   operations: ['getApproval'],
   isReadOnly: true,
-  async run({ approvalId, seconds = defaultWaitSeconds }, { api, sleep, signal }) {
+  async run({ approvalId, seconds = defaultWaitSeconds }, { api, sleep, endSignal }) {
+    const signal = endSignal();
     for (let left = seconds * 1_000; ; left -= pollMs) {
       const approval = await api.getApproval({ approvalId });
       if (approval.status !== 'pending' || left <= 0 || signal.aborted) return shown(approval);
