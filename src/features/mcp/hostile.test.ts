@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startApp } from '../../../test/support/harness.ts';
+import { startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { createApprovalScenario } from '../../../test/support/scenarios/approvals.ts';
 import { baseUrl } from '../../../test/support/scenarios/authorization.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { createMcpClient, message } from '../../../test/support/scenarios/mcp.ts';
 
 const scenario = await createApprovalScenario();
-const { t, operate, asker, admin, api } = scenario;
+const { t, operate, asker, api } = scenario;
+const { personId } = await scenario.admin();
 const { post, call, refusal, tenant, tokenOf } = createMcpClient(t);
 const { createDelegation, redeem } = createDelegationClient(t);
 
@@ -88,7 +89,6 @@ describe('an agent that asks a person', () => {
   it('leaves the event of the request, with its own address and program', async () => {
     const client = await asker();
     const token = await tokenOf(client.agent);
-    const { personId } = await admin();
     const asked = {
       resource: api.identifier,
       scopes: ['orders:write'],
@@ -103,7 +103,6 @@ describe('an agent that asks a person', () => {
 
   it('gets no answer about the request of another agent, and cannot redeem it', async () => {
     const [client, other] = [await asker(), await asker({ allowedScopes: [] })];
-    const { personId } = await admin();
     const { approvalId } = await call(await tokenOf(client.agent), 'request_approval', {
       resource: api.identifier,
       scopes: ['orders:write'],
@@ -122,7 +121,6 @@ describe('an agent that asks a person', () => {
   it('is refused while it waits, as soon as its token has ended', async () => {
     const client = await asker();
     const token = await tokenOf(client.agent);
-    const { personId } = await admin();
     const { approvalId } = await call(token, 'request_approval', {
       resource: api.identifier,
       scopes: ['orders:write'],
@@ -139,7 +137,9 @@ describe('an agent that asks a person', () => {
 describe('limits', () => {
   it('429 of the agent ends the request, and the operations behind a tool', async () => {
     const agent = await tenant();
-    await operate('PATCH', `/agents/${agent.agentId}`, { rateLimitPerMinute: 4 });
+    await operate('PATCH', `/agents/${agent.agentId}`, { rateLimitPerMinute: 5 });
+    startOfMinute(t.clock);
+    // The token, the first request, and the two operations behind its tool.
     const token = await tokenOf(agent);
     const answers: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -161,7 +161,6 @@ describe('limits', () => {
     try {
       const text = await client.refusal(token, 'wait_for_approval', { approvalId: randomUUID() });
       assert.match(text, /INTERNAL_SERVER_ERROR/);
-      const { personId } = await admin();
       const asked = { resource: api.identifier, scopes: ['orders:write'], person: personId, message: 'x' };
       const failed = await client.refusal(await tokenOf((await asker()).agent), 'request_approval', asked);
       assert.match(failed, /INTERNAL_SERVER_ERROR/);
