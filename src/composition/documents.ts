@@ -47,7 +47,7 @@ export function createDocuments({ openapi }: { openapi(): Promise<object> }): Do
 
 const listPages = (): Promise<readonly McpDocument[]> =>
   Promise.all(
-    globSync('docs/{*,{guides,operations,reference,decisions}/**/*}.md', { cwd: root })
+    globSync('docs/**/*.md', { cwd: root })
       .sort()
       .map(async (path) => ({
         uri: `${prefix}${path}`,
