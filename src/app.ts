@@ -4,10 +4,12 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createMcpProtocol } from './adapters/mcp.ts';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type BillingAndReports, createBillingAndReports } from './composition/billing-and-reports.ts';
 import { openConsole } from './composition/console.ts';
+import { createDocuments } from './composition/documents.ts';
 import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
@@ -17,6 +19,7 @@ import type { Console } from './features/console/feature.ts';
 import { sessionTypes } from './features/console/sessions/listener.ts';
 import { createHealth } from './features/health/feature.ts';
 import { listingTypes } from './features/marketplace/listener.ts';
+import { createMcp, type McpDeps } from './features/mcp/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
@@ -46,6 +49,8 @@ export interface AppOptions {
   readonly metricsText?: (own: Metrics) => Promise<string>;
   /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
   readonly mode?: 'all' | 'probes';
+  /** The plan of an identity file, for the MCP server; without it, that has no tool for plans. */
+  readonly planChange?: McpDeps['planChange'];
   /** Overrides the limits of responses that clients do not read. */
   readonly unread?: HttpDeps['config']['unread'] | undefined;
 }
@@ -60,6 +65,7 @@ export async function createApp({
   consoleFolder,
   metricsText = (own) => own.text(),
   mode = 'all',
+  planChange,
   unread,
 }: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
@@ -109,6 +115,20 @@ export async function createApp({
   // Each needs the other: the reference page shows the server's OpenAPI document, which is made from all routes.
   const reference = createReference({ openapi: () => http.openapi(), loadPage: createReferencePage() });
 
+  const mcp = createMcp({
+    clock,
+    ids,
+    log,
+    issuer: config.baseUrl,
+    corsOrigin: config.corsOrigin,
+    version: base.runtime.version,
+    serve: createMcpProtocol((error) => log.debug({ err: error }, 'a request to the MCP server was refused')),
+    sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => {}),
+    requestApproval: approvals.requestAs,
+    planChange,
+    documents: createDocuments({ openapi: () => http.openapi() }),
+  });
+
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
     events.cache,
@@ -151,6 +171,7 @@ export async function createApp({
     streams ?? {},
     webConsole,
     instance,
+    mcp,
   ];
   const routes = (mode === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({

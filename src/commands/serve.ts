@@ -84,6 +84,7 @@ export async function startServer(
     config,
     log,
     unread: limits?.unread,
+    planChange: async (request) => (await import('./client/apply/plan-for-caller.ts')).planForCaller(request),
     ...(cluster.isWorker && { metricsText: requestMergedMetrics }),
   });
   lifecycle.onStop(app.close);

@@ -42,5 +42,8 @@ export const delegableScopes: readonly Scope[] = scopes.filter((scope) => scope 
  */
 export const leastScope: Scope = 'agents:read';
 
+/** Of the operations behind the tools of the MCP server, but for those that few arguments need. */
+export const mcpScopes: readonly Scope[] = ['agents:read', 'audit:read'];
+
 const known: ReadonlySet<string> = new Set(scopes);
 export const isScope = (word: string): word is Scope => known.has(word);

@@ -1,6 +1,7 @@
 /**
  * The audience for a `resource` (RFC 8707 §2): an absolute URI without a fragment, unchanged. Every spelling of our own URL gives the
- * issuer. Undefined for an invalid one, and for one with credentials, which would end up in every token.
+ * issuer, and so does every spelling of our MCP server, which is a part of it. Undefined for an invalid one, and for one with
+ * credentials, which would end up in every token.
  */
 export function audienceOf(resource: string, issuer: string): string | undefined {
   const url =
@@ -8,8 +9,12 @@ export function audienceOf(resource: string, issuer: string): string | undefined
       ? new URL(resource)
       : undefined;
   if (!url || url.username || url.password || /[\\#]/.test(resource)) return undefined;
-  return url.href === new URL(issuer).href ? issuer : resource;
+  const own = new URL(issuer).href;
+  return url.href === own || url.href.replace(/\/$/, '') === mcpAddressOf(own) ? issuer : resource;
 }
+
+/** The address of our MCP server, as its clients write it. */
+export const mcpAddressOf = (issuer: string): string => `${issuer.replace(/\/$/, '')}/mcp`;
 
 /** Whether a valid audience names the client's own machine: no host can prove it, and none needs to. */
 export const isLoopback = (audience: string): boolean =>

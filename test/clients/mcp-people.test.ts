@@ -9,65 +9,14 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeJwt, exportJWK } from 'jose';
 import { listenForPeople } from '../support/clients/listening.ts';
+import { createHost as createHostFor, type Host, type Known } from '../support/clients/mcp-host.ts';
 import { startToolServer } from '../support/peers/tool-server.ts';
 
 const scenario = await listenForPeople();
 const { t, issuer, newBrowser, logIn, requestIdIn, decide, isActive, refresh } = scenario;
 const toolServer = await startToolServer(scenario);
 const loopback = 'http://127.0.0.1:33418/callback';
-
-type Provider = first.OAuthClientProvider & second.OAuthClientProvider;
-type Host = Provider & {
-  /** Where the SDK sends the browser. */
-  address: URL | undefined;
-  sent: string | undefined;
-};
-type Known = Pick<Provider, 'addClientAuthentication' | 'clientMetadataUrl'> & {
-  redirectUrl: string;
-  client?: { client_id: string; client_secret?: string };
-};
-
-/** An application that keeps what the SDK gives it. */
-function createHost({ client, redirectUrl, ...known }: Known): Host {
-  let information: ReturnType<Provider['clientInformation']> = client && { ...client, issuer };
-  let discovered: Awaited<ReturnType<NonNullable<second.OAuthClientProvider['discoveryState']>>>;
-  let tokens: Awaited<ReturnType<Provider['tokens']>>;
-  let verifier = '';
-  const host: Host = {
-    ...known,
-    redirectUrl,
-    address: undefined,
-    sent: undefined,
-    clientMetadata: { client_name: 'Host', redirect_uris: [redirectUrl] },
-    state() {
-      host.sent = randomUUID();
-      return host.sent;
-    },
-    clientInformation: () => information,
-    saveClientInformation(saved) {
-      information = saved;
-    },
-    tokens: () => tokens,
-    saveTokens(saved) {
-      tokens = saved;
-    },
-    redirectToAuthorization(url) {
-      host.address = url;
-    },
-    saveCodeVerifier(saved) {
-      verifier = saved;
-    },
-    codeVerifier: () => verifier,
-    discoveryState: () => discovered,
-    saveDiscoveryState(saved: typeof discovered) {
-      discovered = saved;
-    },
-    invalidateCredentials(scope) {
-      if (scope === 'tokens') tokens = undefined;
-    },
-  };
-  return host;
-}
+const createHost = (known: Known) => createHostFor(issuer, known);
 
 /** What both versions of the SDK can do. */
 interface Sdk {

@@ -321,6 +321,7 @@ export const changesNothing: Readonly<Record<string, string>> = {
   startConnectionTest: 'begins a sign-in that ends without a session',
   pollSignals: 'reads signals',
   verifySignalStream: 'asks for a signal',
+  mcp: 'reads; mcp.test.ts has the event of the tool that asks a person',
   addSignalSubject: 'this stream leaves no subject out; signal-streams.test.ts has the event',
 };
 
@@ -486,6 +487,19 @@ export const rows: Readonly<Record<string, Row>> = {
   protectedResource: {
     request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource' }),
     answers: sameForAll('200'),
+  },
+  protectedMcpServer: {
+    request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource/mcp' }),
+    answers: sameForAll('200'),
+  },
+  mcp: {
+    request: () => ({
+      method: 'POST',
+      url: '/mcp',
+      headers: { accept: 'application/json, text/event-stream' },
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    }),
+    answers: ofOwnOrganization('200'),
   },
   // The credentials are in the body; the access token is ignored.
   issueToken: {

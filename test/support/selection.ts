@@ -82,6 +82,8 @@ const extended = new Set([
   'sdk/typescript/test/transparency/go.test.ts',
   'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
+  'test/clients/mcp-server-conformance.test.ts',
+  'test/clients/mcp-server-python.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/clients/transparency-dev.test.ts',
   'test/deploy/container.test.ts',

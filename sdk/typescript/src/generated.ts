@@ -489,6 +489,7 @@ export interface Operations {
   pollSignals: { params: { streamId: string }; query: {  }; body: SignalPoll; response: Signals };
   previewToken: { params: {  }; query: {  }; body: TokenPreviewRequest; response: TokenPreview };
   product: { params: {  }; query: {  }; body: undefined; response: Product };
+  protectedMcpServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   protectedResource: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   putAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: ResourceScopeNames; response: Grant };
   putAgentKeys: { params: { agentId: string }; query: {  }; body: KeySet; response: KeySet };
@@ -668,6 +669,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   pollSignals: { method: 'POST', path: '/api/v1/ssf/poll/{streamId}', scopes: ["tokens:read"] },
   previewToken: { method: 'POST', path: '/api/v1/tokens/preview', scopes: ["agents:read"] },
   product: { method: 'GET', path: '/' },
+  protectedMcpServer: { method: 'GET', path: '/.well-known/oauth-protected-resource/mcp' },
   protectedResource: { method: 'GET', path: '/.well-known/oauth-protected-resource' },
   putAgentGrant: { method: 'PUT', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   putAgentKeys: { method: 'PUT', path: '/api/v1/agents/{agentId}/keys', scopes: ["agents:write"] },

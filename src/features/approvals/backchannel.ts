@@ -3,7 +3,7 @@
 import { limits } from '../../contract/limits.ts';
 import { delegableScopes } from '../../contract/scopes.ts';
 import { equivalentUris } from '../../kernel/audience.ts';
-import type { Origin } from '../../kernel/caller.ts';
+import type { Caller, Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { lockRows } from '../../kernel/data/locks.ts';
@@ -32,7 +32,14 @@ interface BackchannelHttpRequest {
   readonly countAgainst: CountAgainst;
 }
 
-export type BackchannelAuthentication = (request: BackchannelHttpRequest) => Promise<BackchannelAnswer>;
+export interface BackchannelAuthentication {
+  request(request: BackchannelHttpRequest): Promise<BackchannelAnswer>;
+  /**
+   * For an agent that has shown its own access token. Returns the id of the approval, which is the `auth_req_id` too: it is no secret, and the
+   * token endpoint takes it with the credentials of the agent only.
+   */
+  requestAs(caller: Caller, form: BackchannelRequest): Promise<string>;
+}
 
 /** Secret scanners search for this prefix. */
 const authReqPrefix = 'car_';
@@ -161,13 +168,14 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
     client: Client,
     wanted: RequestedApproval,
     origin: Origin,
+    approvalId = ids.uuid(),
+    authReqId = ids.secret(authReqPrefix),
   ): Promise<BackchannelAnswer> => {
     const { agentId, organizationId } = client;
     const agent = (await lockAgents(tx, [agentId])).get(agentId);
     if (agent?.status !== 'active') return refuseClient(`the agent is ${agent?.status ?? 'unknown'}`);
     const { target, details } = await findTarget(tx, organizationId, wanted);
     const { personId, personIds } = await findDeciders(tx, organizationId, wanted.hint, target.resourceId);
-    const [approvalId, authReqId] = [ids.uuid(), ids.secret(authReqPrefix)];
     const { notificationToken: token } = wanted;
     if (token !== undefined && agent.notificationUri === null)
       failToken('invalid_request', 'client_notification_token needs a notificationUri of the agent');
@@ -209,8 +217,8 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
     };
   };
 
-  return async (request) => {
-    const { form, authorization, origin, countAgainst } = request;
+  const request = async (given: BackchannelHttpRequest) => {
+    const { form, authorization, origin, countAgainst } = given;
     const external = deps.findExternalAssertion(form, authorization);
     if (external) {
       const agentId = form.client_id;
@@ -226,9 +234,29 @@ export function createBackchannelAuthentication(deps: ApprovalDeps): Backchannel
         ask(tx, client, readBackchannelRequest(form, issuer), origin),
       );
     }
-    const client = await authenticate(request);
+    const client = await authenticate(given);
     const wanted = readBackchannelRequest(form, issuer);
     return db.transaction((tx) => ask(tx, client, wanted, origin));
+  };
+
+  return {
+    request,
+    async requestAs(caller, form) {
+      const { agentId, organizationId, delegation } = caller;
+      if (delegation) {
+        const metadata = { operation: 'requestApproval', reason: 'delegated token' };
+        await recordRefusal({
+          actor: caller,
+          type: 'policy.refused',
+          subject: { agentId, organizationId, outcome: 'failure', metadata },
+        });
+        refuseClient('a delegated token cannot ask for approvals: use a token of the agent itself');
+      }
+      const wanted = readBackchannelRequest(form, issuer);
+      const approvalId = ids.uuid();
+      await db.transaction((tx) => ask(tx, caller, wanted, caller, approvalId, approvalId));
+      return approvalId;
+    },
   };
 }
 

@@ -56,19 +56,16 @@ export interface ApprovalDeps
 }
 
 export function createApprovals(deps: ApprovalDeps) {
+  const backchannel = createBackchannelAuthentication(deps);
   return {
     routes: [
-      ...approvalRoutes(
-        createBackchannelAuthentication(deps),
-        createApprovalService(deps),
-        createDecisions(deps),
-        deps.issuer,
-      ),
+      ...approvalRoutes(backchannel, createApprovalService(deps), createDecisions(deps), deps.issuer),
       ...approvalPolicyRoutes(deps),
       ...ownApprovalEventRoutes(deps),
     ],
     loops: [createExpiryLoop(deps), createPurgeLoop(deps), ...deps.notifications.loops],
     grant: createCibaGrant(deps),
+    requestAs: backchannel.requestAs,
     listener: createCancelWithAgent(deps),
   };
 }

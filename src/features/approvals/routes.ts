@@ -35,7 +35,7 @@ const own = {
 const ownUrl = '/console/api/me/approvals';
 
 export const approvalRoutes = (
-  authenticate: BackchannelAuthentication,
+  { request }: Pick<BackchannelAuthentication, 'request'>,
   service: ApprovalService,
   decisions: Decisions,
   issuer: string,
@@ -56,7 +56,7 @@ export const approvalRoutes = (
     schema: { body: BackchannelRequest, response: { 200: BackchannelAnswer } },
     errors: ['APPROVAL_LIMIT_EXCEEDED'],
     handler: ({ body, headers, origin, countAgainst }) =>
-      authenticate({
+      request({
         form: body,
         authorization: String(headers.authorization ?? '') || undefined,
         origin,

@@ -1,4 +1,5 @@
-import { scopes } from '../../contract/scopes.ts';
+import { mcpScopes, scopes } from '../../contract/scopes.ts';
+import { mcpAddressOf } from '../../kernel/audience.ts';
 import type { DiscoveryDeps } from './feature.ts';
 
 const supportedScopes = [...scopes];
@@ -61,4 +62,12 @@ export const protectedResource = ({ issuer, proofAlgorithms }: DiscoveryDeps) =>
   dpop_bound_access_tokens_required: false,
   resource_name: 'Countersign',
   resource_documentation: `${issuer}/docs`,
+});
+
+/** Our MCP server, whose clients compare `resource` with the address that they know. It takes the tokens of our API. */
+export const protectedMcpServer = (deps: DiscoveryDeps) => ({
+  ...protectedResource(deps),
+  resource: mcpAddressOf(deps.issuer),
+  scopes_supported: [...mcpScopes],
+  resource_name: 'Countersign MCP server',
 });

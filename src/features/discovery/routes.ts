@@ -1,7 +1,12 @@
 import type { TSchema } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
-import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
+import {
+  authorizationServer,
+  openidConfiguration,
+  protectedMcpServer,
+  protectedResource,
+} from './documents.ts';
 import type { DiscoveryDeps } from './feature.ts';
 
 const KeySet = Type.Object({
@@ -52,6 +57,12 @@ export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
       'oauth-protected-resource',
       'What tokens for this API are like (RFC 9728)',
       () => protectedResource(deps),
+    ),
+    document(
+      'protectedMcpServer',
+      'oauth-protected-resource/mcp',
+      'The same for our MCP server, which takes the same tokens (RFC 9728)',
+      () => protectedMcpServer(deps),
     ),
   ];
 };

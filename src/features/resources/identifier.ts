@@ -1,5 +1,5 @@
 /** The identifier of a resource: the audience of its tokens (RFC 8707 §2), written in one way only. */
-import { isLoopback } from '../../kernel/audience.ts';
+import { isLoopback, mcpAddressOf } from '../../kernel/audience.ts';
 import { localName } from './names-store.ts';
 
 /** RFC 3986: a host without percent-encoding, a port, and a path. */
@@ -15,7 +15,8 @@ export function identifierProblem(identifier: string, issuer: string): string | 
   if (/^[^/]*\/\/[^/]*@/.test(identifier)) return 'must not carry credentials';
   if (!form.test(identifier) || !URL.canParse(identifier)) return 'must be an absolute https:// URI';
   const url = new URL(identifier);
-  if (isSameAddress(url, new URL(issuer))) return 'must not be the address of this server';
+  if ([issuer, mcpAddressOf(issuer)].some((own) => isSameAddress(url, new URL(own))))
+    return 'must not be the address of this server';
   if (!isCanonical(identifier, url))
     return 'must be in canonical form: scheme and host in lower case, no default port, no . or .. or empty segments, no dot after the host, percent-encoding in upper case and only where needed';
   return url.protocol === 'https:' || isLoopback(identifier)

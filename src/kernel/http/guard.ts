@@ -27,6 +27,7 @@ import {
   type RequestContext,
   type TokenRefusal,
 } from './access/identity.ts';
+import { createAuthorizeInner, outerOf } from './access/inner-requests.ts';
 import {
   createCheckPossession,
   type PossessionDeps,
@@ -163,9 +164,9 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 
   const challengesFor = (entry: RouteEntry | undefined, isDpop = false): Challenges => ({
-    metadata: resourceMetadata,
+    metadata: `${resourceMetadata}${entry?.ownMetadata ? entry.path : ''}`,
     basic: entry !== undefined && acceptsClientCredentials(entry.access),
-    scope: scopeToAskFor(entry?.access),
+    scope: entry?.ownMetadata?.scopes.join(' ') ?? scopeToAskFor(entry?.access),
     ...(isDpop && { dpop: possession.algorithms }),
   });
 
@@ -183,6 +184,7 @@ export function createGuard(deps: GuardDeps): Guard {
     const { token } = presentedToken(headers.authorization);
     return token === undefined ? undefined : authenticate(token);
   };
+  const authorizeInner = createAuthorizeInner(tokenOf, rateLimiter, authorizeCaller);
 
   return {
     countAgainst,
@@ -224,6 +226,8 @@ export function createGuard(deps: GuardDeps): Guard {
     async authorize(request, reply, context, entry) {
       if (request.headers.dpop !== undefined) reply.header('dpop-nonce', possession.nonce());
       if (entry?.isOverloaded?.()) throw new Overloaded();
+      const outer = outerOf(request.raw);
+      if (outer) return authorizeInner(outer, request, reply, context, entry);
       if (entry?.limit === 'none') return showUnusedWindow(reply, context);
       if (entry?.limit === 'static') return showWindow(reply, context);
       if (isSessionRequest(request, entry)) return authorizeSession(request, reply, context, entry);

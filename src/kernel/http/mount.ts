@@ -7,6 +7,7 @@ import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { ServedRequests } from '../concurrency/pace.ts';
 import { isDeepFrozen, memoize } from '../data/shared-values.ts';
 import type { RequestContext } from './access/identity.ts';
+import { createSendInner } from './access/inner-requests.ts';
 import { endSignal } from './connections/end-signal.ts';
 import type { Guard } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
@@ -21,8 +22,8 @@ import {
   type ReadCost,
   type RouteEntry,
   redirectTarget,
-  refusalPageOf,
   successStatus,
+  wholeAnswerOf,
 } from './route.ts';
 
 declare module 'fastify' {
@@ -96,7 +97,11 @@ function mount(
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
   // A poll waits for long, and would keep the writes of its organization waiting.
-  const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope' && !entry.longLived;
+  const isWrite =
+    entry.method !== 'GET' &&
+    entry.access.kind !== 'clientOrScope' &&
+    !entry.longLived &&
+    entry.queued !== false;
   const { cost } = entry;
   const queueOf = ({ query }: FastifyRequest): FairQueue | undefined => {
     if (isWrite) return writeQueue;
@@ -144,6 +149,8 @@ function mount(
             guard.refuseExceeded(reply, requestContext, { agentId, rateLimitPerMinute }, entry),
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),
+          sendInner: (operations, inner) =>
+            createSendInner(context, request, requestContext)(operations, inner),
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
@@ -179,8 +186,8 @@ function createResponder(entry: RouteEntry) {
   return (body: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const location = redirectTarget(body);
     if (location !== undefined) return reply.code(302).header('location', location).send();
-    const refused = refusalPageOf(body);
-    if (refused) return reply.code(refused.status).type('text/html; charset=utf-8').send(refused.html);
+    const whole = wholeAnswerOf(body);
+    if (whole) return reply.code(whole.status).type(whole.type).send(whole.text);
     reply.code(status);
     if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
     if (isStaticContent(body)) {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../fail.ts';
 import type { RequestContext } from './access/identity.ts';
+import { outerOf } from './access/inner-requests.ts';
 import { normalizeAddress } from './address.ts';
 
 declare module 'fastify' {
@@ -76,7 +77,7 @@ export function dropContentTypeOfEmptyBody({ headers, routeOptions }: FastifyReq
 }
 
 export const createRequestContext = (request: FastifyRequest): RequestContext => ({
-  origin: {
+  origin: outerOf(request.raw)?.origin ?? {
     requestId: request.id,
     // A client that has reset its connection has no address any more, although the type of `ip` says so.
     ipAddress: normalizeAddress(request.ip ?? '') ?? request.socket.remoteAddress ?? 'unknown',

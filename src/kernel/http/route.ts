@@ -9,6 +9,7 @@ import type { idempotentEvents } from '../../contract/events.ts';
 import { leastScope, type Scope } from '../../contract/scopes.ts';
 import type { Caller, Origin } from '../caller.ts';
 import type { PolicyResource } from '../policy.ts';
+import type { SendInner } from './access/inner-requests.ts';
 
 export type Access =
   /** Anyone. */
@@ -166,10 +167,12 @@ export interface Input<S extends RouteSchema, A extends Access> {
   readonly countAgainst: CountAgainst;
   /** Fails with 429 for a client whose window is used up, and counts nothing: before work that costs more than a count. */
   refuseExceeded(client: CountedClient): Promise<void>;
-  /** For `longLived` responses: aborted when the client has gone or the server closes. */
+  /** For requests that wait, and `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
   /** For `longLived` responses: whether the token or session still opens this route. Only with access by scope or session. */
   recheckAccess(): Promise<AccessCheck>;
+  /** A request to the API of this server by the same caller, for one of these operations. */
+  readonly sendInner: SendInner;
 }
 
 /** `noScope`: the token is valid, but its agent may no longer hold the scope of the route. */
@@ -250,8 +253,12 @@ interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly produces?: string;
   /** Further content types that the handler may set. */
   readonly alsoProduces?: readonly string[];
+  /** Takes no turn among the writes of its organization: the requests that it sends take their own, and it may wait for long. */
+  readonly queued?: false;
   /** The response stays open until the client or the server ends it. Its duration says nothing about the service. */
   readonly longLived?: true;
+  /** It is a resource that clients know by its URL: its challenges name the metadata for its path (RFC 9728 §3.1), and these scopes. */
+  readonly ownMetadata?: { readonly scopes: readonly Scope[] };
   /** Left out of the OpenAPI document. */
   readonly hidden?: boolean;
   /** Returns the response body. An async iterable of text chunks is streamed. */
@@ -268,15 +275,23 @@ export const redirect = (location: string) => ({ [target]: location });
 export const redirectTarget = (body: unknown): string | undefined =>
   typeof body === 'object' && body !== null && target in body ? String(body[target]) : undefined;
 
-const page = Symbol('page');
+const whole = Symbol('whole answer');
+
+interface WholeAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** A handler returns this when another protocol than that of the API decides the answer. No response schema applies. */
+export const wholeAnswer = (answer: WholeAnswer) => ({ [whole]: answer });
 
 /** A handler returns this to refuse the request of a browser by an HTML page. */
-export const refusalPage = (status: number, html: string) => ({ [page]: { status, html } });
+export const refusalPage = (status: number, html: string) =>
+  wholeAnswer({ status, type: 'text/html; charset=utf-8', text: html });
 
-export const refusalPageOf = (body: unknown): { status: number; html: string } | undefined =>
-  typeof body === 'object' && body !== null && page in body
-    ? (body[page] as { status: number; html: string })
-    : undefined;
+export const wholeAnswerOf = (body: unknown): WholeAnswer | undefined =>
+  typeof body === 'object' && body !== null && whole in body ? (body[whole] as WholeAnswer) : undefined;
 
 const apiPrefix = '/api/v1';
 

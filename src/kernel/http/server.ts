@@ -19,6 +19,7 @@ import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
 import { tracer } from '../observability/tracing.ts';
 import { acceptsClientCredentials } from './access/client-credentials.ts';
+import { markInner } from './access/inner-requests.ts';
 import { rewriteUrl } from './access/session-requests.ts';
 import { createConnections } from './connections/connections.ts';
 import { type Address, createListeners } from './connections/listeners.ts';
@@ -154,7 +155,10 @@ const fastifyOptions = (config: HttpDeps['config'], log: Log) =>
     childLoggerFactory: (logger) => logger,
     genReqId: requestId,
     requestIdHeader: false,
-    rewriteUrl,
+    rewriteUrl(request) {
+      markInner(request);
+      return rewriteUrl(request);
+    },
     trustProxy: config.trustProxy ?? false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,

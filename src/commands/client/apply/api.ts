@@ -55,20 +55,38 @@ export function createApi(
     });
   };
 
+  return {
+    ...readingApi(
+      connection.url,
+      (path, query) => request('GET', path, { ...(query && { query }) }),
+      (what, total) => createProgress(io, what, total),
+    ),
+    send: (method, path, body) => request(method, path, { body }),
+    create: (path, body) => {
+      created += 1;
+      return request('POST', path, { body, headers: { 'idempotency-key': `apply-${run}-${created}` } });
+    },
+  };
+}
+
+/** What a plan needs: it reads, and changes nothing. */
+export function readingApi(
+  url: string,
+  read: <T>(path: string, query?: Query) => Promise<T>,
+  progressOf: (what: string, total: number) => () => void = () => () => {},
+): Pick<ApplyApi, 'url' | 'get' | 'find' | 'page' | 'list'> {
   const page = async <T>(path: string, query: Query = {}) => {
-    const answer = await request<Page<T>>('GET', path, { query: { limit: pageSize, ...query } });
-    if (!Array.isArray(answer?.data) || !Number.isSafeInteger(answer.total))
-      throw notCountersign(connection.url);
+    const answer = await read<Page<T>>(path, { limit: pageSize, ...query });
+    if (!Array.isArray(answer?.data) || !Number.isSafeInteger(answer.total)) throw notCountersign(url);
     return answer;
   };
-
   return {
-    url: connection.url,
+    url,
     page,
-    get: (path) => request('GET', path),
+    get: (path) => read(path),
     find: async <T>(path: string) => {
       try {
-        return await request<T>('GET', path);
+        return await read<T>(path);
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw error;
@@ -77,7 +95,7 @@ export function createApi(
     async list<T>(path: string, query: Query = {}) {
       const first = await page<T>(path, query);
       const rest = Math.max(0, Math.ceil(first.total / pageSize) - 1);
-      const progress = createProgress(io, `pages of ${path} read`, rest + 1);
+      const progress = progressOf(`pages of ${path} read`, rest + 1);
       const pages = await inParallel(
         Array.from({ length: rest }, (_, index) => index + 2),
         async (number) => {
@@ -87,11 +105,6 @@ export function createApi(
         },
       );
       return [first.data, ...pages].flat();
-    },
-    send: (method, path, body) => request(method, path, { body }),
-    create: (path, body) => {
-      created += 1;
-      return request('POST', path, { body, headers: { 'idempotency-key': `apply-${run}-${created}` } });
     },
   };
 }

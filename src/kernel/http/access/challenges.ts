@@ -9,8 +9,8 @@ export interface Challenges {
   readonly metadata: string;
   /** Whether the route also accepts client credentials. */
   readonly basic: boolean;
-  /** The scope that a client asks for, to get a token for the route. */
-  readonly scope?: Scope | undefined;
+  /** The scopes that a client asks for, to get a token for the route. */
+  readonly scope?: string | undefined;
   /** For a request that presents its token by the scheme DPoP, or must: the algorithms of proofs. */
   readonly dpop?: readonly string[] | undefined;
 }
@@ -50,7 +50,7 @@ export function refuseClientCredentials({ metadata, scope }: Challenges, message
 }
 
 /** RFC 6750 §3: a client that begins an authorization knows what to ask for. */
-const scopeParameter = (scope: Scope | undefined): string[] => (scope ? [`scope="${scope}"`] : []);
+const scopeParameter = (scope: string | undefined): string[] => (scope ? [`scope="${scope}"`] : []);
 
 /** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
 export const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');

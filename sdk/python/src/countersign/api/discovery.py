@@ -19,6 +19,9 @@ LOG_KEY = Operation[Any]("GET", "/log/key", needs_token=False)
 OPENID_CONFIGURATION = Operation[dict[str, Any]](
     "GET", "/.well-known/openid-configuration", needs_token=False
 )
+PROTECTED_MCP_SERVER = Operation[dict[str, Any]](
+    "GET", "/.well-known/oauth-protected-resource/mcp", needs_token=False
+)
 PROTECTED_RESOURCE = Operation[dict[str, Any]](
     "GET", "/.well-known/oauth-protected-resource", needs_token=False
 )
@@ -64,6 +67,13 @@ class DiscoveryApi(Calls):
         Needs no token.
         """
         return self._call(OPENID_CONFIGURATION())
+
+    def protected_mcp_server(self) -> dict[str, Any]:
+        """The same for our MCP server, which takes the same tokens (RFC 9728).
+
+        Needs no token.
+        """
+        return self._call(PROTECTED_MCP_SERVER())
 
     def protected_resource(self) -> dict[str, Any]:
         """What tokens for this API are like (RFC 9728).
@@ -117,6 +127,13 @@ class AsyncDiscoveryApi(AsyncCalls):
         Needs no token.
         """
         return await self._call(OPENID_CONFIGURATION())
+
+    async def protected_mcp_server(self) -> dict[str, Any]:
+        """The same for our MCP server, which takes the same tokens (RFC 9728).
+
+        Needs no token.
+        """
+        return await self._call(PROTECTED_MCP_SERVER())
 
     async def protected_resource(self) -> dict[str, Any]:
         """What tokens for this API are like (RFC 9728).
