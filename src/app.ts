@@ -14,6 +14,7 @@ import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
+import { limits } from './contract/limits.ts';
 import { cancelingTypes } from './features/approvals/feature.ts';
 import type { Console } from './features/console/feature.ts';
 import { sessionTypes } from './features/console/sessions/listener.ts';
@@ -115,6 +116,7 @@ export async function createApp({
   // Each needs the other: the reference page shows the server's OpenAPI document, which is made from all routes.
   const reference = createReference({ openapi: () => http.openapi(), loadPage: createReferencePage() });
 
+  const window = createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute });
   const mcp = createMcp({
     clock,
     ids,
@@ -126,6 +128,8 @@ export async function createApp({
     sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => {}),
     requestApproval: approvals.requestAs,
     planChange,
+    exceedsPlans: async (organizationId) =>
+      (await window.count(`mcp-plan:organization:${organizationId}`, limits.mcp.plansPerMinute)).exceeded,
     documents: createDocuments({ openapi: () => http.openapi() }),
   });
 
@@ -178,7 +182,7 @@ export async function createApp({
     config: unread ? { ...config, unread } : config,
     log,
     metrics,
-    window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
+    window,
     authenticate: tokens.authenticate,
     authenticateSession: webConsole.authenticateSession,
     explainNoSession: webConsole.explainNoSession,

@@ -144,6 +144,8 @@ export const limits = {
   providerSignInSeconds: 600,
   idempotencyHours: 24,
   idempotencyKeyLength: 255,
+  /** The MCP server. A plan parses and validates a file on the main thread. */
+  mcp: { plansPerMinute: 6, planCharacters: 100_000 },
   /** GET /overview: the periods that it covers, and how much it reads and lists. */
   overview: {
     tokenMinutes: 60,

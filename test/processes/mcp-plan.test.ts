@@ -62,13 +62,25 @@ connections:
   it('says what is wrong with a file, and where', async () => {
     for (const [file, problem] of [
       ['version: 1\nagents: [', /file:\d+:\d+/],
-      ['version: 1\nagnts: []', /unknown key \\?"agnts\\?"/],
+      ['version: 1\nagnts: []', /^file:2:1: unknown key agnts/],
       [`version: 1\nagents: &a [*a, *a]`, /file:\d+:\d+/],
     ] as const) {
       const planned = await plan(file);
       assert.equal(planned.isError, true, planned.text);
       assert.match(planned.problem, problem);
     }
+  });
+
+  it('429 RATE_LIMIT_EXCEEDED of the organization after six in a minute: a plan takes much CPU time', async () => {
+    const { client } = await newClient('planner', ['agents:read']);
+    // At once, and more than fit into two minutes.
+    const planned = await Promise.all(
+      Array.from({ length: 13 }, () => plan('version: 1\nagents: []\n', client)),
+    );
+    const answers = planned.map(({ refused }) => refused ?? 'planned');
+    const refused = answers.filter((answer) => answer !== 'planned');
+    assert.ok(refused.length > 0, answers.join());
+    for (const answer of refused) assert.match(answer, /^RATE_LIMIT_EXCEEDED: .*6 plans a minute/);
   });
 
   it('reads as its caller: only the own organization, and with the scopes that the file needs', async () => {

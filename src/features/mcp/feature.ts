@@ -18,6 +18,8 @@ export interface McpDeps extends Pick<SharedDeps, 'clock' | 'ids' | 'log'> {
   readonly sleep: ToolContext['sleep'];
   /** The plan of an identity file. Undefined where the server makes no plans. */
   readonly planChange: ((request: PlanRequest) => Promise<object>) | undefined;
+  /** Counts a plan of the organization; whether it is one too many in this minute. */
+  exceedsPlans(organizationId: string): Promise<boolean>;
   requestApproval(caller: Caller, request: ApprovalRequest): Promise<string>;
   readonly documents: {
     list(): Promise<readonly McpDocument[]>;

@@ -168,7 +168,7 @@ describe('its tools', () => {
       assert.match(await refusal(token, name, args), /No agent of the organization has this name/);
   });
 
-  it('mark the texts of tenants as data, and are bounded', async () => {
+  it('mark the texts of others as data, and are bounded', async () => {
     const admin = await tenant();
     const token = await tokenOf(admin);
     const order =
@@ -181,7 +181,7 @@ describe('its tools', () => {
     const other = await textOf(token, 'find_agents');
     const markOf = (one: string) => /^--- (\S+)$/m.exec(one)?.[1];
     assert.notEqual(markOf(text), markOf(other));
-    assert.equal(text.split('\n').length, 4, 'no line break of a tenant');
+    assert.equal(text.split('\n').length, 4, 'no line break of a name');
     const many = 'x'.repeat(200);
     await t.sql(
       `insert into agents select (jsonb_populate_record(a, jsonb_build_object(

@@ -25,7 +25,6 @@ export const mcpRoutes = (
     quota: 'free',
     limit: 'caller',
     queued: false,
-    readOnly: true,
     ownMetadata: { scopes: mcpScopes },
     hidden: true,
     // One message: each counts against the limit.

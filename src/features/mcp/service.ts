@@ -1,8 +1,9 @@
 /** One exchange with an MCP client: what it is offered, and how a tool runs. */
 import { ApiError as ApiRefusal } from '../../../sdk/typescript/src/errors.ts';
+import { limits } from '../../contract/limits.ts';
 import { mcpAddressOf } from '../../kernel/audience.ts';
 import type { Caller } from '../../kernel/caller.ts';
-import { ApiError, TokenError } from '../../kernel/fail.ts';
+import { ApiError, fail, TokenError } from '../../kernel/fail.ts';
 import { resourceMetadataOf } from '../../kernel/http/access/challenges.ts';
 import type { SendInner } from '../../kernel/http/access/inner-requests.ts';
 import type { McpAnswer, McpResult } from '../../kernel/ports/mcp.ts';
@@ -30,7 +31,19 @@ const personOf = ({ delegation }: Caller) =>
   delegation?.subjectType === 'person' ? delegation.subjectId : undefined;
 
 export function createService(deps: McpDeps) {
-  const { issuer, version, serve, ids, clock, log, sleep, documents, planChange, requestApproval } = deps;
+  const {
+    issuer,
+    version,
+    serve,
+    ids,
+    clock,
+    log,
+    sleep,
+    documents,
+    planChange,
+    requestApproval,
+    exceedsPlans,
+  } = deps;
   const url = mcpAddressOf(issuer);
   const resourceMetadata = `${resourceMetadataOf(issuer)}${new URL(url).pathname}`;
 
@@ -46,8 +59,20 @@ export function createService(deps: McpDeps) {
         clock,
         endSignal,
         sleep,
-        planChange: (text) =>
-          planChange?.({ text, callerId: caller.agentId, personId: personOf(caller), url: issuer, read }),
+        async planChange(text) {
+          if (!planChange) return undefined;
+          if (await exceedsPlans(caller.organizationId))
+            fail('RATE_LIMIT_EXCEEDED', {
+              message: `An organization may ask for ${limits.mcp.plansPerMinute} plans a minute. Try again in a minute.`,
+            });
+          return planChange({
+            text,
+            callerId: caller.agentId,
+            personId: personOf(caller),
+            url: issuer,
+            read,
+          });
+        },
         requestApproval: (request) => requestApproval(caller, request),
       });
       return { text: dataText(data, ids.uuid()) };

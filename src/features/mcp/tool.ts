@@ -13,7 +13,7 @@ export interface ToolContext {
   /** Ends early, without an error, when the signal aborts. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
   /** What an identity file would change. Undefined where the server makes no plans. */
-  planChange(text: string): Promise<object> | undefined;
+  planChange(text: string): Promise<object | undefined>;
   /** As the caller, an agent; returns the id of the approval. */
   requestApproval(request: ApprovalRequest): Promise<string>;
 }

@@ -1,8 +1,7 @@
 /** Planning a change, which a person applies. */
 import Type from '../../../contract/json-schema.ts';
+import { limits } from '../../../contract/limits.ts';
 import { ToolError, tool } from '../tool.ts';
-
-const maxLength = 100_000;
 
 export const planChange = tool({
   name: 'plan_a_change',
@@ -10,7 +9,11 @@ export const planChange = tool({
   description:
     'What an identity file (agents, APIs, grants, people, policies, webhooks; YAML or JSON, see countersign://docs/guides/configuration-as-code.md) would change in the organization. It is the plan of `countersign apply --plan`. Nothing is applied: a person reviews the file and runs `countersign apply`.',
   input: Type.Object({
-    file: Type.String({ minLength: 1, maxLength, description: 'The text of the file.' }),
+    file: Type.String({
+      minLength: 1,
+      maxLength: limits.mcp.planCharacters,
+      description: 'The text of the file.',
+    }),
   }),
   operations: ['getAgent', 'listAgents'],
   moreOperations: [
