@@ -102,6 +102,7 @@ const extended = new Set([
   'src/adapters/brokers/brokers.test.ts',
   'src/adapters/object-storage/s3.test.ts',
   'src/features/audit/archive/s3-round.test.ts',
+  'test/clients/prove-guide-bucket.test.ts',
   'src/features/streams/streams.test.ts',
   'test/deploy/compose-kafka.test.ts',
   'test/deploy/compose-run.test.ts',

@@ -3,7 +3,7 @@
  * reads it. Its shape alone proves that no field is repeated or unknown, that the event has the organization, id and time of
  * its link, and that its text is a JSON object. Any other line is read by JSON.parse and checked step by step (export-lines.ts).
  */
-import { eventText, linkRecord } from './hashes.ts';
+import { eventText, usualLinkRecord } from './hashes.ts';
 import type { LinkEvidence } from './verify-chain.ts';
 
 /** Longer lines could exceed the stack of the regular expression. */
@@ -43,7 +43,7 @@ export function parseLinkFast(line: string): ParsedLink | undefined {
   const { 1: organizationId, 2: sequenceText, 3: eventId, 4: time, 6: eventHash } = match;
   const { 7: hash, 8: linkedOn, 9: json, 10: appendedIn, 11: seal } = match;
   const sequence = Number(sequenceText);
-  const record = linkRecord({ sequence, eventId, time, eventHash });
+  const record = usualLinkRecord(sequence, eventId, time, eventHash);
   const text = eventText({ canonical: JSON.parse(json), appendedIn, seal });
   return { organizationId, evidence: { sequence, record, hash, linkedOn, text } };
 }

@@ -44,6 +44,10 @@ export const linkRecord = ({ sequence, eventId, time, eventHash }: Omit<Link, 'h
 export const storedRecord = (eventId: string, time: string, eventHash: string): string =>
   digitsOf(eventId) + hex(microsecondsSince2000(time)) + eventHash;
 
+/** `linkRecord` for an id and a time that are known to have the usual form, in half the time. */
+export const usualLinkRecord = (sequence: number, eventId: string, time: string, eventHash: string): string =>
+  hex(sequence) + digitsOfUuid(eventId) + hex(microsecondsSince2000(time)) + eventHash;
+
 /** The record of a link from the part that a segment stores. */
 export const recordAt = (sequence: number, stored: string): string => hex(sequence) + stored;
 
@@ -59,34 +63,48 @@ const year2000 = Date.UTC(2000, 0, 1);
 
 const uuid = /^\w{8}-\w{4}-\w{4}-\w{4}-\w{12}$/;
 /** An id without its hyphens. */
-const digitsOf = (id: string): string =>
-  uuid.test(id)
-    ? id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
-    : id.replaceAll('-', '');
+const digitsOf = (id: string): string => (uuid.test(id) ? digitsOfUuid(id) : id.replaceAll('-', ''));
+const digitsOfUuid = (id: string): string =>
+  id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24);
 
-/** In two parts, because V8 converts numbers above 32 bits slowly. */
-const hex = (number: number): string =>
-  number > 0xffffff && Number.isSafeInteger(number)
-    ? Math.floor(number / 0x1000000)
-        .toString(16)
-        .padStart(10, '0') + (number % 0x1000000).toString(16).padStart(6, '0')
-    : number.toString(16).padStart(16, '0');
+/** Of a number below 2^12 each, because V8 converts numbers to other bases slowly. */
+const threeDigits = Array.from({ length: 4_096 }, (_, number) => number.toString(16).padStart(3, '0'));
+/** The upper part is mostly that of the number before: that of a time changes after 17 seconds. */
+let lastUpper = 0;
+let digitsOfLastUpper = '0000000000';
+function hex(number: number): string {
+  if (!Number.isSafeInteger(number) || number < 0) return number.toString(16).padStart(16, '0');
+  const upper = Math.floor(number / 0x1000000);
+  const lower = number - upper * 0x1000000;
+  const digitsOfLower = `${threeDigits[lower >> 12]}${threeDigits[lower & 0xfff]}`;
+  if (upper === 0) return `0000000000${digitsOfLower}`;
+  if (upper !== lastUpper) {
+    lastUpper = upper;
+    digitsOfLastUpper = upper.toString(16).padStart(10, '0');
+  }
+  return digitsOfLastUpper + digitsOfLower;
+}
 
 /** Of this century: microseconds of later ones are no exact numbers. */
-const isoTime = /^20\d\d-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d\.\d{6}Z$/;
-/** Consecutive events are mostly of one second, and Date.parse costs more than the rest of a record. */
-let lastSecond = '';
-let startOfLastSecond = Number.NaN;
+const isoTime = /^20\d\d-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
+/** Consecutive events are mostly of one day, and Date.parse costs more than the rest of a record. */
+let lastDay = '';
+let startOfLastDay = Number.NaN;
 function microsecondsSince2000(time: string): number {
   if (!isoTime.test(time))
     return (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));
-  const second = time.slice(0, 19);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    startOfLastSecond = (Date.parse(`${second}Z`) - year2000) * 1000;
+  const day = time.slice(0, 10);
+  if (day !== lastDay) {
+    lastDay = day;
+    startOfLastDay = (Date.parse(day) - year2000) * 1000;
   }
-  return startOfLastSecond + Number(time.slice(20, 26));
+  const minutes = 60 * twoDigits(time, 11) + twoDigits(time, 14);
+  const seconds = 60 * minutes + twoDigits(time, 17);
+  return startOfLastDay + seconds * 1_000_000 + Number(time.slice(20, 26));
 }
+
+const twoDigits = (text: string, at: number): number =>
+  10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 528;
 
 /** The time of a record (16 hexadecimal digits) in milliseconds since 1970. */
 export const millisecondsOf = (time: string): number => Number.parseInt(time, 16) / 1000 + year2000;

@@ -122,10 +122,14 @@ export function evidenceOf(link: LinkRow, event: EventText | undefined): LinkEvi
  * The next link: no gap in the sequence, the hash of the link before, the hash of its event, the day of its checkpoint.
  * Only retention may have removed the event.
  */
-export function acceptLink(state: ChainState, link: LinkEvidence): Finding | undefined {
+export function acceptLink(
+  state: ChainState,
+  link: LinkEvidence,
+  hashLink: typeof linkHash = linkHash,
+): Finding | undefined {
   const expected = state.sequence + 1;
   if (link.sequence !== expected) return finding('LINK_MISSING', { expected }, placeOf(state));
-  const hash = linkHash(state.head, link.record);
+  const hash = hashLink(state.head, link.record);
   if (link.hash !== undefined && link.hash !== hash)
     return finding('LINK_HASH_MISMATCH', placeOf(state, link));
   if (link.text === undefined) {

@@ -15,6 +15,7 @@ import {
 } from './export-lines.ts';
 import { parseLinkFast } from './fast-link-parser.ts';
 import { type Finding, finding } from './findings.ts';
+import type { linkHash } from './hashes.ts';
 import { createLogProofs, type Witnessed } from './log-proofs.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from './manifest.ts';
 import {
@@ -59,6 +60,8 @@ export interface ExportOptions {
   /** With it, each chain must be in a checkpoint of the instance log that enough witnesses have cosigned. See `readLogTrust`. */
   readonly log?: CheckpointPolicy | undefined;
   onProgress?(events: number): void;
+  /** The same function for a program that has hashed the links before. */
+  readonly hashLink?: typeof linkHash | undefined;
 }
 
 export interface ExportVerdict {
@@ -96,7 +99,7 @@ const maxEmptyLines = 1_000;
 /** `lines` yields one line at a time, or several: a promise for each line costs more than the check of a line. */
 export async function verifyExport(
   lines: Iterable<string> | AsyncIterable<string | readonly string[]>,
-  { roots, read, externalCheckpoint, log, onProgress }: ExportOptions,
+  { roots, read, externalCheckpoint, log, onProgress, hashLink }: ExportOptions,
 ): Promise<ExportVerdict> {
   const keyRows = createKeyRows();
   let trust: Trust | undefined;
@@ -185,7 +188,7 @@ export async function verifyExport(
   const countLink = (state: ChainState, evidence: LinkEvidence): Finding | undefined => {
     manifest = withEvent(manifest);
     if (manifest.events % 1_000 === 0) onProgress?.(manifest.events);
-    return acceptLink(state, evidence);
+    return acceptLink(state, evidence, hashLink);
   };
 
   const acceptChainLine = async (

@@ -7,6 +7,7 @@ import { dayParts, type ExportDeps } from '../export/export.ts';
 import { ArchiveFault } from './fault.ts';
 import { createHandoff } from './handoff.ts';
 import { digestOf, type FileDigest, inspectFile } from './inspect-file.ts';
+import { createLinkHashes } from './link-hashes.ts';
 import { type ArchiveDay, fileName } from './names.ts';
 import type { Objects } from './objects.ts';
 import { findLastOfDay } from './store.ts';
@@ -69,12 +70,16 @@ export function createDayFiles(deps: DayFileDeps, objects: Objects): EnsureDayFi
   ): Promise<FileFacts | undefined> => {
     const name = fileName(day);
     const lines = createHandoff<readonly string[]>();
-    const verdict = verifyExport(lines.values, { roots: keys, read });
+    const hashes = createLinkHashes();
+    const verdict = verifyExport(lines.values, { roots: keys, read, hashLink: hashes.ofVerified });
     verdict.catch(() => {});
     let facts: ChainFacts | undefined;
     async function* content() {
       let text = '';
-      for await (const { texts, links } of paced(dayParts(deps, day), pace)) {
+      for await (const { texts, links } of paced(
+        dayParts({ ...deps, hashLink: hashes.ofPrinted }, day),
+        pace,
+      )) {
         signal?.throwIfAborted();
         await lines.push(texts);
         text += `${texts.join('\n')}\n`;

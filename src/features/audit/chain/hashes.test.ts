@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { linkRecord } from './hashes.ts';
+import { linkRecord, timeTextIn, usualLinkRecord } from './hashes.ts';
 import { type Checkpoint, checkpointText, plainCheckpointText } from './statements.ts';
 
 const year2000 = Date.UTC(2000, 0, 1);
@@ -53,6 +53,26 @@ it('a record follows the formula, for any values and in any order', () => {
     }),
     { numRuns: 5_000 },
   );
+});
+
+const timeOfService = fc
+  .date({ noInvalidDate: true, min: new Date(year2000), max: new Date(Date.UTC(2100, 0, 1) - 1) })
+  .chain((date) => digits(3).map((rest) => `${date.toISOString().slice(0, -1)}${rest}Z`));
+
+it('the time of a record is the one that it was made of, in any order', () => {
+  fc.assert(
+    fc.property(fc.maxSafeNat(), fc.uuid(), timeOfService, (number, id, text) => {
+      const record = linkRecord({ sequence: number, eventId: id, time: text, eventHash });
+      assert.equal(timeTextIn(record), text);
+      assert.equal(usualLinkRecord(number, id, text, eventHash), record);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it('a time that no genuine link has is no text', () => {
+  for (const digitsOfTime of ['7fffffffffffffff', 'ffffffffffffffff', 'fffc8f6d4a9a0000'])
+    assert.equal(timeTextIn(`${'0'.repeat(48)}${digitsOfTime}${eventHash}`), '');
 });
 
 const hash = fc

@@ -18,7 +18,7 @@ import { printableJson } from '../../../kernel/printable-json.ts';
 import type { LogEvidence } from '../../instance-log/feature.ts';
 import { createEventStream } from '../chain/event-stream.ts';
 import { takeSnapshot } from '../chain/evidence-store.ts';
-import { storedLength } from '../chain/hashes.ts';
+import { linkHash, storedLength } from '../chain/hashes.ts';
 import { readKeys } from '../chain/keys/keys-store.ts';
 import {
   findAnchoredOrganizations,
@@ -59,6 +59,8 @@ export interface ExportDeps {
   readonly signer: Signer;
   /** Without it, an export has no proofs of the instance log. */
   readonly logEvidence?: LogEvidence | undefined;
+  /** The same function for a reader that verifies the export while it is made. */
+  readonly hashLink?: typeof linkHash | undefined;
 }
 
 /** A closed day of an organization. */
@@ -113,7 +115,7 @@ interface Scope {
 }
 
 async function* partsOf(
-  { signer, logEvidence }: ExportDeps,
+  { signer, logEvidence, hashLink = linkHash }: ExportDeps,
   tx: Queryable,
   at: string,
   { organizationId, day }: Scope,
@@ -127,7 +129,7 @@ async function* partsOf(
   const proveInLog = await openLog(tx, logEvidence);
   let manifest = emptyManifest;
   for (const chain of organizationId === undefined ? await allChains(tx) : [organizationId])
-    manifest = yield* partsOfChain(tx, { organizationId: chain, day, proveInLog }, manifest);
+    manifest = yield* partsOfChain(tx, { organizationId: chain, day, proveInLog, hashLink }, manifest);
   const { chains, events, hash } = manifest;
   const statement = {
     ...{ at, organizationId: organizationId ?? null, chains, events, contents: hash },
@@ -144,7 +146,7 @@ const allChains = async (tx: Queryable): Promise<string[]> =>
 /** Returns the manifest with this chain. An organization without anchor and checkpoint has no chain. */
 async function* partsOfChain(
   tx: Queryable,
-  { organizationId, day, proveInLog }: ChainScope,
+  { organizationId, day, proveInLog, hashLink }: ChainScope,
   manifest: ExportManifest,
 ): AsyncGenerator<ExportPart, ExportManifest> {
   const part = createPart();
@@ -175,7 +177,7 @@ async function* partsOfChain(
           const sequence = before + at / storedLength;
           const place = { organizationId, linkedOn: segment.takenOn, sequence, head };
           const stored = records.slice(at, at + linksPerPart * storedLength);
-          const links = await printLinks({ db: tx, stream }, place, stored);
+          const links = await printLinks({ db: tx, stream, hashLink }, place, stored);
           head = links.head;
           events += links.texts.length;
           part.addLinks(links.texts);
@@ -225,6 +227,7 @@ interface ChainScope {
   readonly organizationId: string;
   readonly day: string | undefined;
   readonly proveInLog: ProveInLog;
+  readonly hashLink: typeof linkHash;
 }
 
 const lineOf = <Row extends CheckpointRow>({ inclusion, ...checkpoint }: Row) => ({

@@ -8,7 +8,7 @@ import {
   eventIdIn,
   eventKeyIn,
   eventText,
-  linkHash,
+  type linkHash,
   recordAt,
   storedLength,
   timeTextIn,
@@ -26,6 +26,7 @@ export interface LinksPlace {
 export interface EventSource {
   readonly db: Queryable;
   readonly stream: EventStream;
+  readonly hashLink: typeof linkHash;
 }
 
 /** `stored` are their records as a segment has them. Returns the lines, and the hash of the last link. */
@@ -39,7 +40,7 @@ export async function printLinks(
   const texts: string[] = [];
   let hash = head;
   for (const [index, record] of records.entries()) {
-    hash = linkHash(hash, record);
+    hash = source.hashLink(hash, record);
     // In the form that the verification reads fastest.
     texts.push(
       `{"kind":"link","organizationId":"${organizationId}","sequence":${sequence + index + 1},` +
@@ -72,7 +73,7 @@ function printEvent(text: string | undefined): string {
 
 /** The text of each event (`eventText`): from long texts of many events, or else row by row. */
 async function textsOf(
-  { db, stream }: EventSource,
+  { db, stream }: Pick<EventSource, 'db' | 'stream'>,
   organizationId: string,
   records: readonly string[],
 ): Promise<readonly (string | undefined)[]> {
