@@ -4,6 +4,7 @@ import {
   existsSync,
   globSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -63,6 +64,7 @@ export function createBuildOnce<Result extends object>(options: BuildOnce<Result
       // A folder of its own, so that a server of this checkout never serves half a build.
       const temporary = `${folder}-${process.pid}`;
       mkdirSync(dirname(folder), { recursive: true });
+      removeUnfinished(folder);
       try {
         const result = await options.build(temporary);
         rmSync(folder, { recursive: true, force: true });
@@ -77,4 +79,21 @@ export function createBuildOnce<Result extends object>(options: BuildOnce<Result
       }
     },
   };
+}
+
+/** Of builds that were killed. */
+function removeUnfinished(folder: string): void {
+  for (const name of readdirSync(dirname(folder))) {
+    const [, id] = /^(\d+)(?:-|$)/.exec(name.slice(`${basename(folder)}-`.length)) ?? [];
+    if (!name.startsWith(`${basename(folder)}-`) || !id || isRunning(Number(id))) continue;
+    rmSync(join(dirname(folder), name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -1,9 +1,6 @@
 /** Builds the site: VitePress reads copies of the pages whose links are those of the site. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { moveInlineScripts } from './inline-scripts.ts';
 import { requireTargets } from './links.ts';
 import { llmsFull, llmsIndex } from './llms.ts';
@@ -34,6 +31,8 @@ export async function buildSite(root: string, outDir: string): Promise<{ pages: 
         title: page.title,
         description: descriptions.get(page.path),
         search: !notSearched.has(page.path),
+        // The outline of the home page would repeat the navigation.
+        ...(page.path === 'index.md' && { aside: false }),
       };
       write(join(staged, page.path), `---\n${JSON.stringify(head)}\n---\n\n${withoutComments(markdown)}`);
     }
@@ -41,7 +40,7 @@ export async function buildSite(root: string, outDir: string): Promise<{ pages: 
     copyFileSync(join(root, 'console/public/favicon.svg'), join(staged, 'public/favicon.svg'));
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     configure(staged, { version, outDir, tracks: sidebarOf(tracks) });
-    await runVitePress(root, staged);
+    await runVitePress(staged);
   } finally {
     rmSync(staged, { recursive: true, force: true });
   }
@@ -79,14 +78,16 @@ export default createConfig(${JSON.stringify(settings)});
   write(join(staged, '.vitepress/theme/index.ts'), `export { default } from ${own('theme/index.ts')};\n`);
 }
 
-/** In a process of its own: with the environment of a production build. */
-async function runVitePress(root: string, staged: string): Promise<void> {
-  const program = join(root, 'node_modules/vitepress/bin/vitepress.js');
-  const child = spawn(process.execPath, [program, 'build', staged], {
-    env: { ...process.env, NODE_ENV: 'production', NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const output = Promise.all([text(child.stdout), text(child.stderr)]);
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`VitePress failed:\n${(await output).join('')}`);
+async function runVitePress(staged: string): Promise<void> {
+  // Its types are those of a browser: vitepress/tsconfig.json has them.
+  const name = 'vitepress';
+  const { build }: { build(root: string): Promise<void> } = await import(name);
+  const { NODE_ENV } = process.env;
+  process.env.NODE_ENV = 'production';
+  try {
+    await build(staged);
+  } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = NODE_ENV;
+  }
 }

@@ -2,6 +2,7 @@
 import { type DefaultTheme, defineConfig } from 'vitepress';
 import { slugOf } from '../markdown.ts';
 import type { SidebarTrack } from '../navigation.ts';
+import { accessibleSearch } from './accessible-search.ts';
 import { codeTheme, withClasses } from './syntax.ts';
 
 interface SiteSettings {
@@ -43,10 +44,17 @@ export const createConfig = ({ version, outDir, tracks }: SiteSettings) =>
       tracks,
       outline: { level: [2, 3], label: 'On this page' },
       search: { provider: 'local', options: { detailedView: false } },
+      notFound: {
+        title: 'Page not found',
+        quote: 'The address may be mistyped, or the page may have moved.',
+        linkText: 'All pages',
+        linkLabel: 'All pages',
+      },
       docFooter: { prev: 'Previous', next: 'Next' },
       externalLinkIcon: true,
     },
     vite: {
+      plugins: [accessibleSearch],
       logLevel: 'warn',
       build: { assetsInlineLimit: 0, reportCompressedSize: false, chunkSizeWarningLimit: 3_000 },
     },
