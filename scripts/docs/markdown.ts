@@ -18,7 +18,27 @@ export function mapProse(markdown: string, change: (prose: string) => string): s
 }
 
 const group = /^<!-- tabs -->\n([\s\S]*?)^<!-- \/tabs -->$/gm;
-const tab = /^\*\*(.+)\*\*\n\n((```)(\w+)\n[\s\S]*?^```)\n*/gm;
+const tab = /^\*\*(.+)\*\*\n\n```(\w+)\n([\s\S]*?)^```\n*/gm;
+
+interface Tab {
+  readonly name: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+function tabsIn(content: string, source: string): Tab[] {
+  const rest = content.replaceAll(tab, '').trim();
+  if (rest) throw new Error(`${source}: between <!-- tabs --> there is more than names and code: ${rest}`);
+  return [...content.matchAll(tab)].map(([, name = '', language = '', code = '']) => ({
+    name,
+    language,
+    code,
+  }));
+}
+
+/** The examples of a page, group by group. */
+export const tabGroups = (markdown: string, source: string): Tab[][] =>
+  [...markdown.matchAll(group)].map(([, content = '']) => tabsIn(content, source));
 
 /**
  * Examples of one call in several languages. On a Git host each is a name in bold with a block of code below; the site shows them as
@@ -26,10 +46,8 @@ const tab = /^\*\*(.+)\*\*\n\n((```)(\w+)\n[\s\S]*?^```)\n*/gm;
  */
 export const withTabs = (markdown: string, source: string): string =>
   markdown.replace(group, (_, content: string) => {
-    const rest = content.replaceAll(tab, '').trim();
-    if (rest) throw new Error(`${source}: between <!-- tabs --> there is more than names and code: ${rest}`);
-    const tabs = [...content.matchAll(tab)].map(([, name, code = '']) =>
-      code.replace(/^```(\w+)/, (_, language) => `\`\`\`${language} [${name}]`),
+    const tabs = tabsIn(content, source).map(
+      ({ name, language, code }) => `\`\`\`${language} [${name}]\n${code}\`\`\``,
     );
     return `::: code-group\n\n${tabs.join('\n\n')}\n\n:::`;
   });

@@ -13,7 +13,8 @@ import { readTracks } from '../../scripts/docs/navigation.ts';
 import { readPages } from '../../scripts/docs/pages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 const built = (name: string): string => readFileSync(join(docsFolder, name), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'countersign-docs-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,7 +27,10 @@ describe('the built documentation', () => {
     assert.deepEqual(html.sort(), pages.map(({ path }) => path.replace(/\.md$/, '.html')).sort());
     for (const { path, title } of pages) {
       assert.match(built(path), /^# /m, path);
-      assert.ok(built(path.replace(/\.md$/, '.html')).includes(`<title>${escape(title)} – Countersign`), path);
+      assert.ok(
+        built(path.replace(/\.md$/, '.html')).includes(`<title>${escapeHtml(title)} – Countersign`),
+        path,
+      );
     }
   });
 
@@ -44,7 +48,10 @@ describe('the built documentation', () => {
     cpSync(docsFolder, copy, { recursive: true });
     const file = join(copy, 'guides/webhooks.html');
     const links = ['/docs/guides/nothing', '/docs/guides/dpop#nothing', '#nothing', '/elsewhere', 'webhooks'];
-    writeFileSync(file, built('guides/webhooks.html') + links.map((link) => `<a href="${link}">x</a>`).join(''));
+    writeFileSync(
+      file,
+      built('guides/webhooks.html') + links.map((link) => `<a href="${link}">x</a>`).join(''),
+    );
     assert.deepEqual(findDeadLinks(copy), [
       'guides/webhooks.html: /docs/guides/nothing leads nowhere',
       'guides/webhooks.html: /docs/guides/dpop#nothing has no such heading',
@@ -69,6 +76,23 @@ describe('the built documentation', () => {
     assert.deepEqual(missing, []);
   });
 
+  it('has every page that the console leads to', () => {
+    const sources = globSync('console/src/**/*.{ts,tsx}', { cwd: root }).map((file) =>
+      readFileSync(join(root, file), 'utf8'),
+    );
+    const guides = sources.flatMap((text) =>
+      [...text.matchAll(/\bguide: '([^']+)'|<DocsLink page="([^"]+)"/g)].map(
+        ([, one, other]) => one ?? other ?? '',
+      ),
+    );
+    assert.ok(guides.length > 20, `${guides.length} links`);
+    const paths = pages.map(({ path }) => path.replace(/\.md$/, ''));
+    assert.deepEqual(
+      guides.filter((guide) => guide !== 'api' && !paths.includes(guide)),
+      [],
+    );
+  });
+
   it('llms.txt lists every page by track, and llms-full.txt has them', () => {
     const index = built('llms.txt');
     assert.match(index, /^# Countersign\n\n> /);
@@ -86,7 +110,10 @@ describe('the built documentation', () => {
 describe('the build of the documentation', () => {
   it('refuses a page that the index does not list, and one that it lists twice', () => {
     const extra = { source: 'docs/new.md', path: 'new.md', title: 'New', markdown: '# New\n' };
-    assert.throws(() => readTracks(root, [...pages, extra]), /does not list docs\/new\.md: add a line to a track/);
+    assert.throws(
+      () => readTracks(root, [...pages, extra]),
+      /does not list docs\/new\.md: add a line to a track/,
+    );
     const twice = pages.map((page) =>
       page.source === 'docs/README.md'
         ? { ...page, markdown: `${page.markdown}\n- [Again](concepts.md): once more\n` }
@@ -102,7 +129,10 @@ describe('the build of the documentation', () => {
       withTabs(example(), 'x.md'),
       '::: code-group\n\n```sh [curl]\ncurl x\n```\n\n```ts [TypeScript]\ncall();\n```\n\n:::',
     );
-    assert.throws(() => withTabs(example('Then:\n'), 'x.md'), /x\.md: .*there is more than names and code: Then:/);
+    assert.throws(
+      () => withTabs(example('Then:\n'), 'x.md'),
+      /x\.md: .*there is more than names and code: Then:/,
+    );
   });
 
   it('moves inline scripts into files, and refuses styles and handlers', () => {
@@ -112,11 +142,15 @@ describe('the build of the documentation', () => {
       writeFileSync(join(at, name), html);
       return at;
     };
-    const at = page('a.html', '<script id="x">one()</script><script type="module" src="/docs/y.js"></script>');
+    const at = page(
+      'a.html',
+      '<script id="x">one()</script><script type="module" src="/docs/y.js"></script>',
+    );
     moveInlineScripts(at);
-    const [, script = ''] = /^<script id="x" src="\/docs\/(assets\/inline\.\w+\.js)">/.exec(
-      readFileSync(join(at, 'a.html'), 'utf8'),
-    ) ?? [];
+    const [, script = ''] =
+      /^<script id="x" src="\/docs\/(assets\/inline\.\w+\.js)">/.exec(
+        readFileSync(join(at, 'a.html'), 'utf8'),
+      ) ?? [];
     assert.equal(readFileSync(join(at, script), 'utf8'), 'one()');
     for (const html of ['<p style="color:red">', '<a onclick="x()">', '<style>p {}</style>'])
       assert.throws(() => moveInlineScripts(page('b.html', html)), /b\.html: <|does not allow/);
