@@ -109,10 +109,10 @@ describe('the built documentation', () => {
 
 describe('the build of the documentation', () => {
   it('refuses a page that the index does not list, and one that it lists twice', () => {
-    const extra = { source: 'docs/new.md', path: 'new.md', title: 'New', markdown: '# New\n' };
+    const extra = { source: 'docs/guides/' + 'new.md', path: 'guides/new.md', title: 'New', markdown: '# New\n' };
     assert.throws(
       () => readTracks(root, [...pages, extra]),
-      /does not list docs\/new\.md: add a line to a track/,
+      /does not list docs\/guides\/new\.md: add a line to a track/,
     );
     const twice = pages.map((page) =>
       page.source === 'docs/README.md'
