@@ -109,7 +109,12 @@ describe('the built documentation', () => {
 
 describe('the build of the documentation', () => {
   it('refuses a page that the index does not list, and one that it lists twice', () => {
-    const extra = { source: 'docs/guides/' + 'new.md', path: 'guides/new.md', title: 'New', markdown: '# New\n' };
+    const extra = {
+      source: 'docs/guides/' + 'new.md',
+      path: 'guides/new.md',
+      title: 'New',
+      markdown: '# New\n',
+    };
     assert.throws(
       () => readTracks(root, [...pages, extra]),
       /does not list docs\/guides\/new\.md: add a line to a track/,

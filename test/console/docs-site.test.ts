@@ -27,7 +27,7 @@ async function openDocs(
 
 browserTest('pages keep WCAG 2.2 AA, and fit a phone and a wide screen', async (t) => {
   const page = await openDocs(t, '');
-  for (const path of ['', '/guides/webhooks', '/reference/configuration', '/decisions/']) {
+  for (const path of ['', '/guides/give-an-agent-access', '/reference/configuration', '/decisions/']) {
     await page.goto(`/docs${path}`);
     await page.locator('h1').first().waitFor();
     await assertAccessible(page, { whole: true });
@@ -49,6 +49,15 @@ browserTest('the search finds a page, on this server alone', async (t) => {
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/docs\/[\w-]+\/[\w-]+#/);
   assert.match(await page.locator('main').innerText(), /revoke/i);
+});
+
+browserTest('an example is shown in the language of its tab', async (t) => {
+  const page = await openDocs(t, '/guides/give-an-agent-access');
+  const examples = page.locator('.vp-code-group').first();
+  await examples.getByText('curl -s').first().waitFor();
+  await examples.getByText('Python', { exact: true }).click();
+  await examples.getByText('from countersign import').waitFor();
+  assert.equal(await examples.getByText('curl -s').first().isVisible(), false);
 });
 
 browserTest('on a phone the menu has the tracks, and leads to the pages of one', async (t) => {
