@@ -57,14 +57,14 @@ export function createBuildOnce<Result extends object>(options: BuildOnce<Result
     current,
     /** Builds unless there is a build of these sources. */
     async build(print: (line: string) => void = () => {}): Promise<void> {
+      mkdirSync(dirname(folder), { recursive: true });
+      removeUnfinished(folder);
       const hash = hashOfSources();
       if (current(hash)) return;
       const started = performance.now();
       print(`Building the ${name} (once, and again when its sources change)…`);
       // A folder of its own, so that a server of this checkout never serves half a build.
       const temporary = `${folder}-${process.pid}`;
-      mkdirSync(dirname(folder), { recursive: true });
-      removeUnfinished(folder);
       try {
         const result = await options.build(temporary);
         rmSync(folder, { recursive: true, force: true });

@@ -37,7 +37,7 @@ async function ensureBuilt(pages: Pages, say: Say): Promise<void> {
   const child = spawn(process.execPath, [script], { stdio: 'ignore' });
   const stop = () => child.kill();
   process.once('exit', stop);
-  if (pages.inBackground && child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  if (pages.inBackground && child.pid) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   await once(child, 'close').catch(() => {});
   process.off('exit', stop);
   if (!existsSync(built)) say(pages.failure);

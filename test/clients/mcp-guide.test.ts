@@ -52,11 +52,15 @@ it('each way prints what the guide shows', { timeout: 120_000 }, async (t) => {
     .replaceAll('4100', String(mcpPort))
     .replace('node docs/', `node ${root}docs/`);
   const env = { PATH: `${join(process.execPath, '..')}:${process.env.PATH}`, HOME: folder };
-  const output = await succeed('bash', ['-c', `set -e\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n. ${root}docs/guides/setup.sh\n${script}`], {
-    cwd: folder,
-    env,
-    timeout: 110_000,
-  });
+  const output = await succeed(
+    'bash',
+    ['-c', `set -e\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n. ${root}docs/guides/setup.sh\n${script}`],
+    {
+      cwd: folder,
+      env,
+      timeout: 110_000,
+    },
+  );
   const [before = '', both = ''] = shown;
   assert.equal(shown.length, 2);
   assert.equal(output, before + both + both);
