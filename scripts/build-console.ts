@@ -2,51 +2,37 @@
  * `npm run build:console`, and part of `npm ci` (prepare): Vite builds console/ into dist/console, with a gzip file beside
  * each asset. It does nothing while the sources are the same as at the last build.
  */
-import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { createBuildOnce } from './build-once.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const outDir = join(root, 'dist/console');
-/** Outside the folder that the server serves. */
-const stamp = join(root, 'dist/console.hash');
 /** What a browser loads before it shows the first page. */
 export const maxInitialScript = 250_000;
 const compressible = /\.(js|css|svg|json|html)$/;
 
-export interface ConsoleBuild {
-  readonly hash: string;
+interface ConsoleBuild {
   /** Bytes of the initial JavaScript, gzipped. */
   readonly initialScript: number;
 }
 
-/** The build of the present sources, if there is one. */
-export function currentBuild(hash = hashOfSources()): ConsoleBuild | undefined {
-  if (!existsSync(stamp) || !existsSync(join(outDir, 'index.html'))) return undefined;
-  const last: ConsoleBuild = JSON.parse(readFileSync(stamp, 'utf8'));
-  return last.hash === hash ? last : undefined;
-}
+const once = createBuildOnce<ConsoleBuild>({
+  root,
+  name: 'console',
+  folder: join(root, 'dist/console'),
+  sources: ['console/{index.html,package.json,vite.config.ts,public/**,src/**}', 'sdk/typescript/src/**'],
+  build: buildInto,
+  describe: ({ initialScript }) =>
+    `initial JavaScript ${Math.round(initialScript / 1000)} KB gzipped${initialScript > maxInitialScript ? `, which is more than ${maxInitialScript / 1000} KB` : ''}`,
+});
 
-/** Builds the console unless there is a build of these sources. */
-export async function buildConsole(print: (line: string) => void = () => {}): Promise<void> {
-  const hash = hashOfSources();
-  if (currentBuild(hash)) return;
-  const started = performance.now();
-  print('Building the console (once, and again when its sources change)…');
+export const currentBuild = once.current;
+export const buildConsole = once.build;
+
+async function buildInto(outDir: string): Promise<ConsoleBuild> {
   const { build } = await import('vite');
-  // A folder of its own, so that a server of this checkout never serves half a build.
-  const temporary = join(root, `dist/console-${process.pid}`);
   const { NODE_ENV } = process.env;
   // Otherwise a build that a test or a developer's shell starts has React's development version in it.
   process.env.NODE_ENV = 'production';
@@ -54,40 +40,15 @@ export async function buildConsole(print: (line: string) => void = () => {}): Pr
     await build({
       configFile: join(root, 'console/vite.config.ts'),
       logLevel: 'warn',
-      build: { outDir: temporary },
+      build: { outDir },
     });
-    const initialScript = initialScriptSize(temporary);
-    compress(temporary);
-    rmSync(outDir, { recursive: true, force: true });
-    renameSync(temporary, outDir);
-    writeFileSync(stamp, JSON.stringify({ hash, initialScript }));
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    print(
-      `Console built in ${seconds} s; initial JavaScript ${Math.round(initialScript / 1000)} KB gzipped.`,
-    );
-    if (initialScript > maxInitialScript)
-      print(`Warning: the initial JavaScript is larger than ${maxInitialScript / 1000} KB.`);
+    const initialScript = initialScriptSize(outDir);
+    compress(outDir);
+    return { initialScript };
   } finally {
     if (NODE_ENV === undefined) delete process.env.NODE_ENV;
     else process.env.NODE_ENV = NODE_ENV;
-    rmSync(temporary, { recursive: true, force: true });
   }
-}
-
-/** Sources, configuration and the versions of the packages. */
-function hashOfSources(): string {
-  const files = globSync(
-    ['console/{index.html,package.json,vite.config.ts,public/**,src/**}', 'sdk/typescript/src/**'],
-    { cwd: root },
-  )
-    .filter((file) => statSync(join(root, file)).isFile())
-    .sort();
-  const hash = createHash('sha256');
-  for (const file of [...files, 'package-lock.json']) {
-    hash.update(`${file}\0`);
-    hash.update(readFileSync(join(root, file)));
-  }
-  return hash.digest('hex');
 }
 
 interface Chunk {
@@ -124,7 +85,6 @@ function compress(folder: string): void {
 
 if (import.meta.main) {
   if (existsSync(join(root, 'node_modules/vite'))) {
-    mkdirSync(join(root, 'dist'), { recursive: true });
     await buildConsole(console.log).catch((error) => {
       // The API works without the console, so an installation goes on.
       if (process.env.npm_lifecycle_event !== 'prepare') throw error;

@@ -142,7 +142,7 @@ export function scopesPage(notice: string): string {
     notice,
     '# Scopes',
     '',
-    'A scope is a permission on the Countersign API. A token carries at most the `allowedScopes` of its agent. The API reference at `/docs`',
+    'A scope is a permission on the Countersign API. A token carries at most the `allowedScopes` of its agent. The API reference at `/docs/api`',
     'names the scope that each operation needs.',
     '',
     '| Scope | Reaches | New agents get it |',

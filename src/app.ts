@@ -4,6 +4,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createBuiltFiles } from './adapters/built-files.ts';
 import { createMcpProtocol } from './adapters/mcp.ts';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -32,11 +34,14 @@ import type { RouteEntry } from './kernel/http/route.ts';
 import { createHttp, type Http, type HttpDeps } from './kernel/http/server.ts';
 import type { Log } from './kernel/observability/log.ts';
 import type { Metrics } from './kernel/observability/metrics.ts';
+import { packageRoot } from './kernel/package-root.ts';
 import type { Outbound } from './kernel/ports/outbound.ts';
 
 export { encryptedColumns } from './composition/encrypted-columns.ts';
 
 const lastFlushMs = 3_000;
+/** The build: `dist/docs` of the checkout, or of the published package. */
+const builtDocs = fileURLToPath(new URL('dist/docs/', packageRoot));
 
 export interface AppOptions {
   readonly config: Config;
@@ -46,6 +51,8 @@ export interface AppOptions {
   readonly outbound?: Outbound;
   /** The build of the web console; by default the one beside the code. */
   readonly consoleFolder?: string;
+  /** The build of the documentation; by default the one beside the code. */
+  readonly docsFolder?: string;
   /** Joins the metrics of sibling processes; by default this process's own. */
   readonly metricsText?: (own: Metrics) => Promise<string>;
   /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
@@ -64,6 +71,7 @@ export async function createApp({
   clock = systemClock,
   outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
   consoleFolder,
+  docsFolder = builtDocs,
   metricsText = (own) => own.text(),
   mode = 'all',
   planChange,
@@ -114,7 +122,11 @@ export async function createApp({
     metricsText: () => metricsText(metrics),
   });
   // Each needs the other: the reference page shows the server's OpenAPI document, which is made from all routes.
-  const reference = createReference({ openapi: () => http.openapi(), loadPage: createReferencePage() });
+  const reference = createReference({
+    openapi: () => http.openapi(),
+    loadPage: createReferencePage(),
+    docs: createBuiltFiles(docsFolder),
+  });
 
   const window = createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute });
   const mcp = createMcp({

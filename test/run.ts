@@ -29,6 +29,10 @@ if (files.some((file) => file.startsWith('test/console/'))) {
   const { buildConsole } = await import('../scripts/build-console.ts');
   await buildConsole(console.log);
 }
+if (files.some((file) => file.startsWith('test/console/docs'))) {
+  const { buildDocs } = await import('../scripts/build-docs.ts');
+  await buildDocs(console.log);
+}
 console.log('Starting PostgreSQL…');
 const { startTestEnvironment } = await import('./support/environment.ts');
 const environment = await startTestEnvironment(folder);

@@ -10,7 +10,7 @@ import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
-import { ensureConsole } from './build-console.ts';
+import { ensureConsole, ensureDocs } from './build-pages.ts';
 import { replacePrivateFile } from './client/private-file.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { developmentFiles } from './development-files.ts';
@@ -56,7 +56,8 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
     if (env[name] || env[`${name}_FILE`])
       say(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
 
-  const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(say) : undefined;
+  const buildsPages = loadVariable('consoleBuild', env);
+  const consoleBuilt = buildsPages ? ensureConsole(say) : undefined;
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
   const postgres = await startRestartingPostgres({ dataDir: files.postgres, print: say }).catch((error) => {
     throw new CommandError(error.message);
@@ -95,6 +96,7 @@ export async function dev(io: Io, options: { port?: string; data: string }): Pro
   const link = await retryOverloaded(() => app.webConsole.linkFor(admin.clientId, admin.clientSecret));
   say(banner(admin, options.data, link?.url));
   isReady = true;
+  if (buildsPages) void ensureDocs(say);
 }
 
 /** Before PostgreSQL starts. The configuration would name the variable PORT, which the user did not set. */
@@ -165,7 +167,7 @@ Countersign is ready at ${baseUrl}
 
   Console        ${link ?? `${baseUrl}/console`}
                  ${link ? 'The link works once, within a minute. For a new one: npx --no-install countersign console' : 'Signing in needs https, or an address of this machine.'}
-  API reference  ${baseUrl}/docs
+  Documentation  ${baseUrl}/docs
   client_id      ${clientId}
   client_secret  ${clientSecret}
   Stored in      ${join(data, 'admin.json')}

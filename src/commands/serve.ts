@@ -10,7 +10,7 @@ import { type Config, hasOpenMetrics, loadConfig } from '../kernel/config/config
 import { probePort } from '../kernel/http/connections/listeners.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
-import { ensureConsole } from './build-console.ts';
+import { ensureConsole, ensureDocs } from './build-pages.ts';
 import { CommandError } from './command-error.ts';
 import type { Io } from './io.ts';
 import { retryOverloaded } from './retry-overloaded.ts';
@@ -37,7 +37,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
   if (cluster.isPrimary) {
     warnOfFreePlans(config, log);
     warnOfOpenMetrics(config, log);
-    if (config.consoleBuild) void ensureConsole((line) => log.warn(line));
+    if (config.consoleBuild) void buildPages((line) => log.warn(line));
   }
   io.exitCode = undefined;
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
@@ -46,6 +46,11 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
   lifecycle.onStop((await startTracing(env, log, { announces })).stop);
   await startServer(config, log, lifecycle, options);
   log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
+}
+
+async function buildPages(say: (line: string) => void): Promise<void> {
+  await ensureConsole(say);
+  await ensureDocs(say);
 }
 
 /** On a single-tenant instance NODE_ENV alone decides whether plans cost money, and it is easily forgotten. */

@@ -1,6 +1,6 @@
 /** The console: its sessions, links and files. */
 import { fileURLToPath } from 'node:url';
-import { createConsoleFiles } from '../adapters/console-files.ts';
+import { createBuiltFiles } from '../adapters/built-files.ts';
 import { type Console, createConsole } from '../features/console/feature.ts';
 import { packageRoot } from '../kernel/package-root.ts';
 import type { Events } from './events.ts';
@@ -34,7 +34,7 @@ export function openConsole(
     continueRequest: authorization.continueRequest,
     findRequestPrompt: authorization.findRequestPrompt,
     settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
-    files: createConsoleFiles(folder),
+    files: createBuiltFiles(folder),
     findCredential: credentials.findBySecret,
     recordUse: credentials.recordUse,
     findEligibility: tokens.findEligibility,

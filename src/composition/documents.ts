@@ -15,7 +15,7 @@ export interface Documents {
   read(uri: string): Promise<string | undefined>;
 }
 
-/** The pages are read when somebody asks for them first. */
+/** The pages are read at the first request for them. */
 export function createDocuments({ openapi }: { openapi(): Promise<object> }): Documents {
   let pages: Promise<readonly McpDocument[]> | undefined;
   let openapiText: Promise<string> | undefined;

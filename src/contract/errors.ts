@@ -165,7 +165,7 @@ const addedErrors = {
 const transportErrors = {
   ROUTE_NOT_FOUND: {
     status: 404,
-    message: 'There is nothing at this method and path; /docs lists what there is.',
+    message: 'There is nothing at this method and path; /docs/api lists what there is.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,

@@ -343,7 +343,7 @@ export const close = verifier.close;`;
       const text = await page.getByRole('region', { name: `${name} code` }).textContent();
       assert.ok(text?.includes(server.url), name);
     }
-    assert.equal(await page.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/docs/');
+    assert.equal(await page.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/docs/api');
   },
 );
 

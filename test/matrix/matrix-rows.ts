@@ -474,6 +474,10 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   docsSlash: { request: () => ({ method: 'GET', url: '/docs/' }), answers: sameForAll('302') },
   docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: sameForAll('200') },
+  docsApi: { request: () => ({ method: 'GET', url: '/docs/api' }), answers: sameForAll('200') },
+  docsFile: { request: () => ({ method: 'GET', url: '/docs/guides/webhooks' }), answers: sameForAll('200') },
+  llmsIndex: { request: () => ({ method: 'GET', url: '/llms.txt' }), answers: sameForAll('200') },
+  llmsFull: { request: () => ({ method: 'GET', url: '/llms-full.txt' }), answers: sameForAll('200') },
   docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: sameForAll('200') },
   jwks: { request: () => ({ method: 'GET', url: '/.well-known/jwks.json' }), answers: sameForAll('200') },
   authorizationServer: {

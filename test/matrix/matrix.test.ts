@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { consoleFixture, startApp } from '../support/harness.ts';
+import { consoleFixture, docsFixture, startApp } from '../support/harness.ts';
 import { createMatrixFixture, fieldsOf, send } from '../support/principals.ts';
 import { rows } from './all-rows.ts';
 import {
@@ -24,7 +24,7 @@ const t = await startApp(
     WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
   },
   undefined,
-  { consoleFolder: consoleFixture },
+  { consoleFolder: consoleFixture, docsFolder: docsFixture },
 );
 const { makeTarget, tokenOf, workloadOf, paymentEvents } = await createMatrixFixture(t);
 

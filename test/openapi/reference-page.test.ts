@@ -53,13 +53,13 @@ async function sendProposal(page: Page, operation: string) {
   return answer;
 }
 
-test('200 /docs fetches a token in the page and sends the proposed requests', async (t) => {
+test('200 /docs/api fetches a token in the page and sends the proposed requests', async (t) => {
   if (!findBrowser()) return skipWithout(t, 'Chromium');
   const env = environment(await createDatabase());
   const operator = await makeOperator(env);
   const { url } = await startServe(env);
   const { page, problems } = await openPage();
-  await page.goto(`${url}/docs/#tag/agents/GET/api/v1/agents`);
+  await page.goto(`${url}/docs/api#tag/agents/GET/api/v1/agents`);
 
   assert.equal((await fetchToken(page, operator)).status(), 200);
 

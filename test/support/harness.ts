@@ -154,7 +154,12 @@ export const newAgent = (changes: Record<string, unknown> = {}) => ({
 /** A console of a few files: the real one takes seconds to build. */
 export const consoleFixture = fileURLToPath(new URL('../fixtures/console-build', import.meta.url));
 
-interface AppChanges extends Pick<AppOptions, 'consoleFolder' | 'outbound'> {
+const noDocs = fileURLToPath(new URL('../fixtures/no-docs-build', import.meta.url));
+
+/** A documentation of a few files. Without it an app of a test has none, whether one is built or not. */
+export const docsFixture = fileURLToPath(new URL('../fixtures/docs-build', import.meta.url));
+
+interface AppChanges extends Pick<AppOptions, 'consoleFolder' | 'docsFolder' | 'outbound'> {
   readonly clock?: TestClock;
 }
 
@@ -168,7 +173,7 @@ export async function startApp(
   const logs: string[] = [];
   const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
-  const app = await createApp({ config, log, clock, ...options });
+  const app = await createApp({ config, log, clock, docsFolder: noDocs, ...options });
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= app.close());
   after(stop);

@@ -80,6 +80,7 @@ const extended = new Set([
   // Install packages or use other compilers.
   'sdk/typescript/test/package.test.ts',
   'sdk/typescript/test/transparency/go.test.ts',
+  'test/clients/agent-access-python.test.ts',
   'test/clients/mcp-conformance-client.test.ts',
   'test/clients/mcp-conformance.test.ts',
   'test/clients/mcp-server-conformance.test.ts',

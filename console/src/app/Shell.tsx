@@ -198,7 +198,10 @@ function AccountMenu() {
           <Menu.Item leftSection={<Icon name="terminal" />} onClick={dialog.open}>
             {commandLine}
           </Menu.Item>
-          <Menu.Item component="a" href="/docs/" leftSection={<Icon name="docs" />}>
+          <Menu.Item component="a" href="/docs" leftSection={<Icon name="docs" />}>
+            Documentation
+          </Menu.Item>
+          <Menu.Item component="a" href="/docs/api" leftSection={<Icon name="apis" />}>
             API reference
           </Menu.Item>
           <Menu.Item

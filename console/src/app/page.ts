@@ -47,6 +47,8 @@ interface PageOptions<Fields extends SearchFields> {
   };
   /** The session needs it. Without it the page shows "no permission" and is not in the navigation. */
   readonly scope?: Scope;
+  /** The page of the documentation that explains it, below /docs, such as `guides/webhooks`. */
+  readonly guide?: string;
   /** Also for members, who see no other page. */
   readonly forMembers?: boolean;
   /** Only where organizations are separate tenants, or only for the operator. */

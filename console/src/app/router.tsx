@@ -10,6 +10,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { type LoadablePage, pages } from '../pages/registry.ts';
 import { usePageTitle } from './document-title.ts';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
+import { GuideProvider } from './guide-context.tsx';
 import { PageLink } from './navigation.tsx';
 import { firstPageOf, isMember, mayOpen } from './page-access.ts';
 import { Shell } from './Shell.tsx';
@@ -61,7 +62,9 @@ function createPageComponent(page: LoadablePage): FunctionComponent {
     return (
       <ErrorBoundary>
         <Suspense fallback={<LoadingState label={`Loading ${page.title}`} />}>
-          <Content />
+          <GuideProvider value={page.guide}>
+            <Content />
+          </GuideProvider>
         </Suspense>
       </ErrorBoundary>
     );

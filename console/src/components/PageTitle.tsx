@@ -1,5 +1,6 @@
-import { Anchor, Group, Text, Title } from '@mantine/core';
+import { ActionIcon, Anchor, Group, Text, Title, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useGuide } from '../app/guide-context.tsx';
 import { PageLink } from '../app/navigation.tsx';
 import { Icon } from './Icon.tsx';
 import classes from './PageTitle.module.css';
@@ -22,6 +23,7 @@ interface PageTitleProps {
 
 /** The head of a page. */
 export function PageTitle({ title, description, back, actions }: PageTitleProps) {
+  const guide = useGuide();
   return (
     <div className={classes.head}>
       <div className={classes.texts}>
@@ -32,7 +34,18 @@ export function PageTitle({ title, description, back, actions }: PageTitleProps)
             </Group>
           </Anchor>
         )}
-        <Title order={1}>{title}</Title>
+        <Group gap={4} wrap="nowrap" align="center">
+          <Title order={1} miw={0}>
+            {title}
+          </Title>
+          {guide && (
+            <Tooltip label="Guide to this page">
+              <ActionIcon component="a" href={`/docs/${guide}`} aria-label="Guide to this page">
+                <Icon name="docs" />
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </Group>
         {description && (
           <Text size="sm" c="dimmed" maw="48rem">
             {description}

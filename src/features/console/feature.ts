@@ -5,6 +5,7 @@
  * (kernel/http/access/session-requests.ts).
  */
 
+import type { BuiltFiles } from '../../kernel/http/responses/built-files.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
 import type { OpenIdProvider } from '../../kernel/ports/openid-provider.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
@@ -28,7 +29,7 @@ import { createSessionsListener } from './sessions/listener.ts';
 import { createPurgeLoop } from './sessions/loops.ts';
 import { createSessionService } from './sessions/service.ts';
 import { createSignIn } from './sessions/sign-in.ts';
-import { type ConsoleFiles, createPages } from './static/pages.ts';
+import { createPages } from './static/pages.ts';
 import { pageRoutes } from './static/routes.ts';
 
 interface ConsoleSettings {
@@ -42,7 +43,7 @@ interface ConsoleSettings {
 export interface ConsoleDeps extends Pick<SharedDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'log'> {
   readonly recordRefusal: RecordRefusal;
   readonly settings: ConsoleSettings;
-  readonly files: ConsoleFiles;
+  readonly files: BuiltFiles;
   readonly findCredential: CredentialService['findBySecret'];
   readonly recordUse: CredentialUses['recordUse'];
   readonly findEligibility: Tokens['findEligibility'];

@@ -1,4 +1,8 @@
-/** Reference: the OpenAPI document (/openapi.json) and the reference page (/docs), generated from the mounted routes. */
+/**
+ * Reference: the OpenAPI document (/openapi.json) and the reference page (/docs/api), generated from the mounted routes, and the
+ * documentation site (/docs, /llms.txt), which is built from the folder docs/. Without a built site /docs is the reference page.
+ */
+import type { BuiltFiles } from '../../kernel/http/responses/built-files.ts';
 import type { StaticContent } from '../../kernel/http/responses/static-content.ts';
 import { referenceRoutes } from './routes.ts';
 
@@ -6,6 +10,7 @@ export interface ReferenceDeps {
   openapi(): Promise<object>;
   /** The page and its script, which are large: loaded by the first request. */
   loadPage(): Promise<ReferencePage>;
+  readonly docs: BuiltFiles;
 }
 
 export interface ReferencePage {

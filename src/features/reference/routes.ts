@@ -2,7 +2,10 @@ import Type from '../../contract/json-schema.ts';
 import { apiVersion } from '../../kernel/http/openapi.ts';
 import { createStaticContent, type StaticContent } from '../../kernel/http/responses/static-content.ts';
 import { open, type RouteEntry, redirect, rootRoute } from '../../kernel/http/route.ts';
+import { asksForHtml } from './accept.ts';
 import type { ReferenceDeps } from './feature.ts';
+import { createSite } from './site.ts';
+import { siteRoutes } from './site-routes.ts';
 
 const Document = Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0' }] });
 
@@ -10,16 +13,13 @@ const Product = Type.Object(
   {
     name: Type.String({ examples: ['Countersign'] }),
     version: Type.String({ examples: ['1.0.0'], description: 'the version of the API' }),
-    docs: Type.String({ examples: ['/docs'], description: 'the path of the reference' }),
+    docs: Type.String({ examples: ['/docs'], description: 'the path of the documentation' }),
     console: Type.String({ examples: ['/console'], description: 'the path of the web console' }),
   },
   { title: 'Product' },
 );
 
-/** Pages of browsers ask for HTML by name; other clients accept anything or JSON. */
-const asksForHtml = (accept: unknown): boolean => String(accept ?? '').includes('text/html');
-
-export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
+export const referenceRoutes = ({ openapi, loadPage, docs }: ReferenceDeps): RouteEntry[] => {
   /** Rendered by the first request, because every route must be mounted before; a failure is not cached. */
   let rendered: Promise<StaticContent> | undefined;
   const document = () => {
@@ -28,6 +28,12 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
       rendered = undefined;
     });
     return rendered;
+  };
+  const site = createSite(docs);
+  const showReference = async (header: (name: string, value: string) => void) => {
+    const { html, policy } = await loadPage();
+    header('content-security-policy', policy);
+    return html;
   };
   return [
     rootRoute({
@@ -58,39 +64,23 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
           : { name: 'Countersign', version: apiVersion, docs: '/docs', console: '/console' };
       },
     }),
+    ...siteRoutes({ ...site, showReference }),
     rootRoute({
-      id: 'docsSlash',
-      summary: 'Leads to /docs',
-      tag: 'Operational',
-      method: 'GET',
-      url: '/docs/',
-      access: open(),
-      limit: 'caller',
-      hidden: true,
-      produces: 'text/html; charset=utf-8',
-      schema: { response: { 200: Type.String() } },
-      handler: () => redirect('/docs'),
-    }),
-    rootRoute({
-      id: 'docs',
+      id: 'docsApi',
       summary: 'This API as a page to read',
       tag: 'Operational',
       method: 'GET',
-      url: '/docs',
+      url: '/docs/api',
       access: open(),
       limit: 'caller',
       hidden: true,
       produces: 'text/html; charset=utf-8',
       schema: { response: { 200: Type.String() } },
-      async handler({ header }) {
-        const { html, policy } = await loadPage();
-        header('content-security-policy', policy);
-        return html;
-      },
+      handler: ({ header }) => showReference(header),
     }),
     rootRoute({
       id: 'docsScript',
-      summary: 'The script of /docs',
+      summary: 'The script of /docs/api',
       tag: 'Operational',
       method: 'GET',
       url: '/docs/js/scalar.js',

@@ -405,7 +405,7 @@ export const variables = {
   consoleBuild: defaulted(flag, true, {
     env: 'CONSOLE_BUILD',
     description:
-      'in a checkout whose web console is not built, `dev` and `serve` build it when they start; with false they serve the API without it',
+      'in a checkout whose web console or documentation is not built, `dev` and `serve` build it when they start; with false they serve the API without it',
   }),
   analyticsEnabled: defaulted(flag, true, {
     env: 'ANALYTICS_ENABLED',

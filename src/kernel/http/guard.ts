@@ -89,7 +89,7 @@ export function createGuard(deps: GuardDeps): Guard {
   const { authenticate, authenticateClient, explain, recordRefusal, resourceMetadata, possession } = deps;
   const checkPossession = createCheckPossession(deps);
   const rateLimiter = createRateLimiter(deps);
-  const { countAgainst, refuseExceeded, countInConsole, countConsoleFile, countForeign } = rateLimiter;
+  const { countAgainst, refuseExceeded, countInConsole, countPageFile, countForeign } = rateLimiter;
   const { countInOwnWindow, showWindow, showUnusedWindow } = rateLimiter;
   const authorizeCaller = createAuthorizeCaller(deps, rateLimiter);
   const authorizeSession = createAuthorizeSession(deps, rateLimiter, authorizeCaller);
@@ -231,10 +231,12 @@ export function createGuard(deps: GuardDeps): Guard {
       if (entry?.limit === 'none') return showUnusedWindow(reply, context);
       if (entry?.limit === 'static') return showWindow(reply, context);
       if (isSessionRequest(request, entry)) return authorizeSession(request, reply, context, entry);
-      const isConsole = entry?.limit === 'console' || entry?.limit === 'consoleFiles';
-      if (isConsole && isForeignSubresource(request)) {
+      const isOfPages = entry?.limit === 'console' || entry?.limit === 'pageFiles';
+      if (isOfPages && isForeignSubresource(request)) {
         await countForeign(reply, context);
-        fail('FORBIDDEN', { message: 'The console answers its own pages and followed links only.' });
+        fail('FORBIDDEN', {
+          message: 'The console and the documentation answer their own pages and followed links only.',
+        });
       }
       if (entry && acceptsClientCredentials(entry.access) && mayCarryClientCredentials(request)) return;
       if (entry?.access.kind === 'resourceToken') return;
@@ -252,7 +254,7 @@ export function createGuard(deps: GuardDeps): Guard {
       const authenticated = proof && 'error' in proof ? undefined : found;
 
       if (entry?.limit === 'console') await countInConsole(reply, context, undefined);
-      else if (entry?.limit === 'consoleFiles') await countConsoleFile(reply, context);
+      else if (entry?.limit === 'pageFiles') await countPageFile(reply, context);
       else if (countsCaller(entry))
         await countAgainst(reply, context, authenticated?.agentId, authenticated?.rateLimitPerMinute);
 
@@ -284,7 +286,7 @@ const twoProofs = {
 
 /** The guard counts the request against the agent or the address. */
 const countsCaller = (entry: RouteEntry | undefined): boolean =>
-  entry?.limit !== 'console' && entry?.limit !== 'consoleFiles' && entry?.limit !== 'afterVerification';
+  entry?.limit !== 'console' && entry?.limit !== 'pageFiles' && entry?.limit !== 'afterVerification';
 
 /** The handler, or a fixed secret, decides instead of an access token. */
 const hasOwnProof = ({ kind }: Access): boolean => kind === 'client' || kind === 'secret';

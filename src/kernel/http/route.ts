@@ -84,8 +84,8 @@ export const scopeToAskFor = (access: Access | undefined): Scope | undefined =>
  * counts in the window of the console instead.
  * `afterVerification`: the handler counts, against the client once it is authenticated or against the address. Requests with a
  * client's public id alone cannot use up its window. A request that fails before the handler has counted counts against the address.
- * `console`: the request counts against the address, in the window of the console that signing in has. `consoleFiles`: in that of its
- * files. Both refuse requests that a page of another site sends (403), and count these apart.
+ * `console`: the request counts against the address, in the window of the console that signing in has. `pageFiles`: in that of the
+ * files of console and documentation. Both refuse requests that a page of another site sends (403), and count these apart.
  * `static`: the request does not count. For files that are equal for all clients and cost less than counting.
  * `none`: the request does not count, and no store is read: the headers show an unused window. For probes.
  * `perMinute`: as `caller`. A request that has passed every other step of the guard also counts in a window of this route: one per
@@ -98,7 +98,7 @@ export type Limit =
   | 'caller'
   | 'afterVerification'
   | 'console'
-  | 'consoleFiles'
+  | 'pageFiles'
   | 'static'
   | 'none'
   | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' }

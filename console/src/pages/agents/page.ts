@@ -6,6 +6,7 @@ import { agentStatuses, deploymentEnvs } from './form/agent-form.ts';
 export const agentsPage = definePage({
   path: '/agents',
   title: 'Agents',
+  guide: 'guides/console',
   navigation: { group: 'Identity', order: 1, icon: 'agents' },
   scope: 'agents:read',
   search: {
@@ -39,6 +40,7 @@ export type AgentTab = (typeof agentTabs)[number];
 export const agentPage = definePage({
   path: '/agents/$agentId',
   title: 'Agent',
+  guide: 'guides/who-can-do-what',
   scope: 'agents:read',
   search: {
     tab: oneOfOr(agentTabs, 'access'),

@@ -1,7 +1,8 @@
-import { Anchor, Group, Stack, Tabs, Text } from '@mantine/core';
+import { Group, Stack, Tabs, Text } from '@mantine/core';
 import type { Resource } from '../../api/generated.ts';
 import { CodeBlock } from '../../components/CodeBlock.tsx';
 import { CopyButton } from '../../components/CopyButton.tsx';
+import { DocsLink } from '../../components/DocsLink.tsx';
 import { snippetsFor } from './snippets.ts';
 
 /** How the API verifies tokens: code to copy. */
@@ -13,11 +14,8 @@ export function Verification({ resource }: { readonly resource: Resource }) {
         Your API checks the signature with the published keys, and that the token is an access token (
         <code>typ</code>) of this issuer, for this audience, not expired, and with the scope that the call
         needs. Complete programs for Fastify, Express, FastAPI, Go and MCP servers are in the guide{' '}
-        <code>docs/guides/protecting-your-api.md</code>; the{' '}
-        <Anchor href="/docs/" inherit underline="always">
-          API reference
-        </Anchor>{' '}
-        has every operation.
+        <DocsLink page="guides/protecting-your-api">Protect your API</DocsLink>; the{' '}
+        <DocsLink page="api">API reference</DocsLink> has every operation.
       </Text>
       <Tabs defaultValue="node" variant="outline" keepMounted={false}>
         <Tabs.List mb="sm">

@@ -4,6 +4,7 @@ import { flag, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
 export const apisPage = definePage({
   path: '/apis',
   title: 'APIs',
+  guide: 'guides/protecting-your-api',
   navigation: { group: 'Identity', order: 2, icon: 'apis' },
   scope: 'resources:read',
   search: { q: text(), from: text(), to: text(), page: wholeNumber(1), create: flag() },
@@ -23,6 +24,7 @@ export const apiTabs = ['scopes', 'holders', 'shares', 'verify', 'actions'] as c
 export const apiPage = definePage({
   path: '/apis/$resourceId',
   title: 'API',
+  guide: 'guides/grant-and-revoke',
   scope: 'resources:read',
   search: { tab: oneOfOr(apiTabs, 'scopes'), scope: text(), page: wholeNumber(1), grant: flag() },
 });

@@ -8,6 +8,7 @@ export const ownViews = [...approvalStatuses, 'all'] as const;
 export const approvalsPage = definePage({
   path: '/approvals',
   title: 'Approvals',
+  guide: 'guides/approve-an-action',
   navigation: { group: 'Start', order: 3, icon: 'approvals', counts: 'waiting' },
   forMembers: true,
   search: {
@@ -33,5 +34,6 @@ export const approvalsPage = definePage({
 export const approvalPage = definePage({
   path: '/approvals/$approvalId',
   title: 'Approval',
+  guide: 'guides/approve-an-action',
   forMembers: true,
 });

@@ -6,6 +6,7 @@ export const views = ['log', 'checkpoints', 'archive'] as const;
 export const auditPage = definePage({
   path: '/audit',
   title: 'Audit log',
+  guide: 'guides/audit-log',
   navigation: { group: 'Evidence', order: 1, icon: 'audit' },
   scope: 'audit:read',
   search: {

@@ -6,6 +6,7 @@ export const controlStatuses = ['pass', 'fail', 'unknown'] as const;
 export const compliancePage = definePage({
   path: '/compliance',
   title: 'Compliance',
+  guide: 'guides/compliance',
   navigation: { group: 'Evidence', order: 2, icon: 'compliance' },
   search: { status: oneOf(controlStatuses), selected: text() },
 });

@@ -4,6 +4,7 @@ import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params
 export const delegationsPage = definePage({
   path: '/delegations',
   title: 'Delegations',
+  guide: 'guides/delegation',
   navigation: { group: 'Identity', order: 3, icon: 'delegations' },
   search: {
     agentId: text(),

@@ -8,6 +8,7 @@ export const views = ['find', 'own'] as const;
 export const marketplacePage = definePage({
   path: '/marketplace',
   title: 'Marketplace',
+  guide: 'guides/marketplace',
   navigation: { group: 'Integrations', order: 9, icon: 'marketplace' },
   search: {
     view: oneOfOr(views, 'find'),

@@ -7,6 +7,7 @@ export const consentStatuses = ['active', 'expired', 'revoked'] as const;
 export const myAgentsPage = definePage({
   path: '/my-agents',
   title: 'My agents',
+  guide: 'guides/sign-people-in',
   navigation: { group: 'Start', order: 2, icon: 'my-agents' },
   forMembers: true,
   visible: ({ person }) => person !== null,

@@ -7,6 +7,7 @@ export const organizationTabs = ['members', 'people', 'connections', 'clients', 
 export const organizationPage = definePage({
   path: '/organization',
   title: 'Organization',
+  guide: 'guides/connections',
   navigation: { group: 'Administration', order: 4, icon: 'organization' },
   search: {
     id: text(),
@@ -69,6 +70,7 @@ export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 export const organizationsPage = definePage({
   path: '/organizations',
   title: 'Organizations',
+  guide: 'concepts',
   navigation: { group: 'Administration', order: 5, icon: 'organizations' },
   visible: ({ scopes }) => scopes.includes(operatorScope),
   search: {

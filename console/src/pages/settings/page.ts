@@ -4,6 +4,7 @@ import { flag, text } from '../../app/search-params.ts';
 export const settingsPage = definePage({
   path: '/settings',
   title: 'Settings',
+  guide: 'operations/configure',
   navigation: { group: 'Administration', order: 9, icon: 'settings' },
   scope: operatorScope,
   search: {

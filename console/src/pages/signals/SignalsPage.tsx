@@ -61,7 +61,7 @@ export function SignalsPage(): ReactNode {
       empty={{
         icon: 'signals',
         title: 'No signal streams yet',
-        text: "An API with revocation: 'signals' in its verifier opens a stream when it starts. The guide is docs/guides/revocation-signals.md.",
+        text: "An API with revocation: 'signals' in its verifier opens a stream when it starts.",
       }}
       actions={<CopyAs operation="getSignalStream" input={{}} />}
       detail={{

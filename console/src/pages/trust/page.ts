@@ -5,6 +5,7 @@ import { providers } from './presets.ts';
 export const trustPage = definePage({
   path: '/trust',
   title: 'Trust',
+  guide: 'guides/workload-identity',
   navigation: { group: 'Identity', order: 4, icon: 'trust' },
   scope: 'agents:read',
   search: {

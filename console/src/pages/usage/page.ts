@@ -7,6 +7,7 @@ export const groupings = ['day', 'agent'] as const;
 export const usagePage = definePage({
   path: '/usage',
   title: 'Usage and plan',
+  guide: 'guides/billing',
   navigation: { group: 'Administration', order: 1, icon: 'usage' },
   search: {
     /** The last days; `from` and `to` (days of UTC) go before it. */

@@ -9,6 +9,7 @@ export type ShownStatus = (typeof subscriptionStatuses)[number];
 export const webhooksPage = definePage({
   path: '/webhooks',
   title: 'Webhooks',
+  guide: 'guides/webhooks',
   navigation: { group: 'Integrations', order: 1, icon: 'webhooks' },
   scope: 'webhooks:read',
   search: { q: text(), status: oneOf(subscriptionStatuses), from: text(), to: text(), create: flag() },
@@ -26,6 +27,7 @@ export const webhooksPage = definePage({
 export const webhookPage = definePage({
   path: '/webhooks/$webhookId',
   title: 'Webhook',
+  guide: 'guides/webhooks',
   scope: 'webhooks:read',
   search: {
     status: oneOf(deliveryStatuses),

@@ -1,23 +1,8 @@
 /** The console's page and its files. The page is different in each response, by its nonce; a file is the same in all. */
 
 import { fail } from '../../../kernel/fail.ts';
-import type { StaticContent } from '../../../kernel/http/responses/static-content.ts';
+import { answerFile } from '../../../kernel/http/responses/built-files.ts';
 import type { ConsoleDeps } from '../feature.ts';
-
-/** The files of the console's build. */
-export interface ConsoleFiles {
-  /** The page, with a placeholder for the nonce; undefined when the console is not built. */
-  page(): Promise<string | undefined>;
-  /** A file by its name within the build, such as `assets/index-4Fz.js`. */
-  find(name: string): Promise<ConsoleFile | undefined>;
-}
-
-export interface ConsoleFile {
-  readonly content: StaticContent;
-  readonly contentType: string;
-  /** The name has a hash of the content. */
-  readonly immutable: boolean;
-}
 
 interface Reply {
   header(name: string, value: string): void;
@@ -30,7 +15,6 @@ export interface Pages {
 }
 
 const placeholder = '__CSP_NONCE__';
-const oneYear = 31_536_000;
 
 /** Mantine writes style elements, which carry the nonce. */
 const policyWith = (nonce: string): string =>
@@ -53,11 +37,11 @@ const builtInIcon =
 
 export function createPages({ files, ids }: Pick<ConsoleDeps, 'files' | 'ids'>): Pages {
   const page = async ({ header }: Reply): Promise<string> => {
-    const html = await files.page();
+    const html = await files.pageText('index.html');
     if (html === undefined)
       return fail('ROUTE_NOT_FOUND', {
         message:
-          'The console is not built here: run `npm run build:console` in the checkout and reload, or install the published package. The API is at /docs.',
+          'The console is not built here: run `npm run build:console` in the checkout and reload, or install the published package. The API is at /docs/api.',
       });
     const nonce = ids.secret('');
     header('content-type', 'text/html; charset=utf-8');
@@ -73,14 +57,9 @@ export function createPages({ files, ids }: Pick<ConsoleDeps, 'files' | 'ids'>):
       // A page in place of a script would only hide that the script is gone.
       if (!file && name.startsWith('assets/')) fail('ROUTE_NOT_FOUND');
       if (!file) return page(reply);
-      reply.header('content-type', file.contentType);
       if (file.contentType.startsWith('text/javascript'))
         reply.header('content-security-policy', scriptPolicy);
-      reply.header(
-        'cache-control',
-        file.immutable ? `public, max-age=${oneYear}, immutable` : 'public, no-cache',
-      );
-      return file.content;
+      return answerFile(file, reply.header);
     },
 
     async icon({ header }) {

@@ -232,7 +232,7 @@ describe('counting', () => {
     await counting.countInConsole(reply, contextFrom(), identity({ rateLimitPerMinute: 5 }));
     await counting.countInConsole(reply, contextFrom(), identity({ rateLimitPerMinute: 5000 }));
     await counting.countInConsole(reply, contextFrom(), undefined);
-    await counting.countConsoleFile(reply, contextFrom());
+    await counting.countPageFile(reply, contextFrom());
     await counting.countForeign(reply, contextFrom());
     assert.deepEqual(counted, [
       ['console:session:person-1', 600],

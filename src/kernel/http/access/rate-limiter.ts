@@ -31,7 +31,7 @@ export interface RateLimiter {
    */
   countInConsole(reply: FastifyReply, context: RequestContext, identity: Identity | undefined): Promise<void>;
   /** In the window of the address for the console's files. A page that loads many files leaves the sign-in as it is. */
-  countConsoleFile(reply: FastifyReply, context: RequestContext): Promise<void>;
+  countPageFile(reply: FastifyReply, context: RequestContext): Promise<void>;
   /** In the window of the address for requests that another site's page sends to the console: a person's browser may send them unasked. */
   countForeign(reply: FastifyReply, context: RequestContext): Promise<void>;
   /** In the window of a route that has one. */
@@ -114,7 +114,7 @@ export function createRateLimiter({
       return countBelowConsole(reply, context, subject, identity);
     },
 
-    countConsoleFile: (reply, context) => countBelowConsole(reply, context, `files:${subjectOf(context)}`),
+    countPageFile: (reply, context) => countBelowConsole(reply, context, `files:${subjectOf(context)}`),
 
     countForeign: (reply, context) => countBelowConsole(reply, context, `foreign:${subjectOf(context)}`),
 

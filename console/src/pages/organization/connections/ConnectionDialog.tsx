@@ -1,7 +1,9 @@
 import { Checkbox, PasswordInput, TagsInput, Text, TextInput } from '@mantine/core';
+import { Fragment } from 'react';
 import type { Connection } from '../../../api/generated.ts';
 import { ConditionsEditor } from '../../../components/ConditionsEditor.tsx';
 import { CopyButton } from '../../../components/CopyButton.tsx';
+import { DocsLink } from '../../../components/DocsLink.tsx';
 import type { DialogProps } from '../../../components/FormDialog.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import {
@@ -104,7 +106,8 @@ export function ConnectionDialog({ organizationId, connection, opened, onClose }
   );
 }
 
-const guides = ['google', 'okta', 'entra-id', 'keycloak'].map((name) => `docs/guides/connections/${name}.md`);
+/** Each has the fields to copy. */
+const guides = { google: 'Google', okta: 'Okta', 'entra-id': 'Entra ID', keycloak: 'Keycloak' };
 
 /** What to do at the provider first. */
 function ProviderSetup() {
@@ -115,7 +118,13 @@ function ProviderSetup() {
       <code style={{ overflowWrap: 'anywhere' }}>{address}</code>{' '}
       <CopyButton text={address} label="Copy redirect URI" size="compact-xs" />
       <br />
-      Guides: <code>{guides.join(', ')}</code>
+      Guides:{' '}
+      {Object.entries(guides).map(([name, label], index) => (
+        <Fragment key={name}>
+          {index > 0 && ', '}
+          <DocsLink page={`guides/connections/${name}`}>{label}</DocsLink>
+        </Fragment>
+      ))}
     </Text>
   );
 }

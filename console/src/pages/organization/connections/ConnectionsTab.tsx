@@ -64,7 +64,7 @@ export function ConnectionsTab({ organization }: { readonly organization: Organi
         empty={{
           icon: 'account',
           title: 'No connections yet',
-          text: 'A connection lets the people of your OpenID provider sign in here and decide which agents act for them. The guides in docs/guides/connections/ have the fields to copy for Google, Okta, Entra ID and Keycloak.',
+          text: 'A connection lets the people of your OpenID provider sign in here and decide which agents act for them.',
         }}
       />
       <ConnectionDialog

@@ -1,17 +1,12 @@
 /**
- * The files of the console's build. The first request lists the folder and so fixes the names that are served: a path cannot lead out
- * of it. A file is read when it is first asked for, and memory keeps it compressed.
+ * The files of a build. The first request lists the folder and so fixes the names that are served: a path cannot lead out of it. A
+ * file is read when it is first asked for, and memory keeps it compressed.
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
-import { createFileContent, type StaticContent } from '../kernel/http/responses/static-content.ts';
-
-interface ConsoleFile {
-  readonly content: StaticContent;
-  readonly contentType: string;
-  readonly immutable: boolean;
-}
+import type { BuiltFile, BuiltFiles } from '../kernel/http/responses/built-files.ts';
+import { createFileContent } from '../kernel/http/responses/static-content.ts';
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -19,6 +14,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.ico': 'image/x-icon',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
@@ -31,7 +27,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 /** Vite writes the files whose names have a hash here. */
 const hashedFolder = 'assets/';
 
-export function createConsoleFiles(folder: string) {
+export function createBuiltFiles(folder: string): BuiltFiles {
   let loading: Promise<Build> | undefined;
   /** Not remembered until there is a build: it may be made while the server runs. */
   const load = async (): Promise<Build | undefined> => {
@@ -44,27 +40,25 @@ export function createConsoleFiles(folder: string) {
   };
 
   return {
-    page: async (): Promise<string | undefined> => (await load())?.page,
-    find: async (name: string): Promise<ConsoleFile | undefined> => (await load())?.find(name),
+    find: async (name) => (await load())?.find(name),
+    pageText: async (name) => (await load())?.pageText(name),
   };
 }
 
 interface Build {
-  readonly page: string;
-  find(name: string): Promise<ConsoleFile> | undefined;
+  find(name: string): Promise<BuiltFile> | undefined;
+  pageText(name: string): Promise<string>;
 }
 
 async function readBuild(folder: string): Promise<Build> {
-  const page = await readFile(join(folder, 'index.html'), 'utf8');
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const names = new Set(
     entries
       .filter((entry) => entry.isFile())
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/')),
   );
-  const files = new Map<string, Promise<ConsoleFile>>();
 
-  const read = async (name: string, contentType: string): Promise<ConsoleFile> => {
+  const read = async (name: string, contentType: string): Promise<BuiltFile> => {
     const bytesOf = (file: string) => () => readFile(join(folder, file));
     const gzipped = `${name}.gz`;
     return {
@@ -74,17 +68,25 @@ async function readBuild(folder: string): Promise<Build> {
     };
   };
 
+  const readOnce = readEachOnce(read);
   return {
-    page,
     find(name) {
       const contentType = contentTypes[extname(name)];
-      if (contentType === undefined || !names.has(name)) return undefined;
-      const known = files.get(name);
-      if (known) return known;
-      const file = read(name, contentType);
-      files.set(name, file);
-      file.catch(() => files.delete(name));
-      return file;
+      return contentType === undefined || !names.has(name) ? undefined : readOnce(name, contentType);
     },
+    pageText: readEachOnce((name) => readFile(join(folder, name), 'utf8')),
+  };
+}
+
+/** By the first argument. A failure is not remembered. */
+function readEachOnce<Rest extends unknown[], Value>(read: (name: string, ...rest: Rest) => Promise<Value>) {
+  const known = new Map<string, Promise<Value>>();
+  return (name: string, ...rest: Rest): Promise<Value> => {
+    const before = known.get(name);
+    if (before) return before;
+    const value = read(name, ...rest);
+    known.set(name, value);
+    value.catch(() => known.delete(name));
+    return value;
   };
 }
