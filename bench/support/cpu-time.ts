@@ -28,6 +28,9 @@ export function cpuTimeOf(pid: number): CpuTime | undefined {
   return times;
 }
 
+/** Seconds of this process's main thread on a CPU; NaN where it is not measured. */
+export const mainSeconds = (): number => (cpuTimeOf(process.pid)?.main ?? Number.NaN) / 1e9;
+
 /** Nanoseconds of the PostgreSQL processes that serve one database; their titles name it. Those that ended are not included. */
 export const databaseTimeOf = (postmaster: number, database: string): number =>
   withDescendants(postmaster)

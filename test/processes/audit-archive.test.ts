@@ -90,6 +90,28 @@ describe('countersign audit archive run', () => {
     assert.match(again.stderr, /^0 days archived\.$/m);
   });
 
+  it('shows the events of the day so far on a terminal, and only there', async () => {
+    const again = join(folder, 'again');
+    mkdirSync(again);
+    const url = pathToFileURL(again).href;
+    await t.sql('create table listed as table audit_archives');
+    await t.sql('delete from audit_archives');
+    const { code, stderr } = await runCommand(['audit', 'archive', 'run', '--url', url], {
+      ...{ env: server, cwd: folder },
+      columns: 120,
+    });
+    await t.sql('delete from audit_archives');
+    await t.sql('insert into audit_archives table listed');
+    assert.equal(code, 0, stderr);
+    const shown = stderr.split('\r\u001b[K');
+    for (const [day, organizationId, events] of [
+      [first, one, 4],
+      [last, one, 13],
+      [third, two, 2],
+    ])
+      assert.ok(shown.includes(`${day}  ${organizationId}  ${events} events`), stderr);
+  });
+
   it('1: refuses another key, and says so while another process archives', async () => {
     const other = generateKeyPair();
     const foreign = await command(['archive', 'run'], {

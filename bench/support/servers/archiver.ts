@@ -7,10 +7,13 @@ import { pathToFileURL } from 'node:url';
 import { openAudit } from '../../../src/audit-app.ts';
 import { systemClock } from '../../../src/kernel/clock.ts';
 import { createLog } from '../../../src/kernel/observability/log.ts';
+import { mainSeconds } from '../cpu-time.ts';
 
 export interface ArchivedDays {
   readonly events: number;
   readonly seconds: number;
+  /** Seconds of the main thread on a CPU. */
+  readonly mainSeconds: number;
   /** Resident bytes, in the order of the work. */
   readonly memory: readonly number[];
 }
@@ -34,8 +37,10 @@ const memory: number[] = [];
 let events = 0;
 let rests = 0;
 let seconds = 0;
+let onCpu = 0;
 try {
   const started = performance.now();
+  const before = mainSeconds();
   await audit.archiving?.round({
     onArchived(row) {
       if (row.organizationId === organizationId) events += row.events;
@@ -46,7 +51,8 @@ try {
     },
   });
   seconds = (performance.now() - started) / 1_000;
+  onCpu = mainSeconds() - before;
 } finally {
   await close();
 }
-console.log(JSON.stringify({ events, seconds, memory } satisfies ArchivedDays));
+console.log(JSON.stringify({ events, seconds, mainSeconds: onCpu, memory } satisfies ArchivedDays));
