@@ -2,11 +2,11 @@
  * `npm run build:console`, and part of `npm ci` (prepare): Vite builds console/ into dist/console, with a gzip file beside
  * each asset. It does nothing while the sources are the same as at the last build.
  */
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { createBuildOnce } from './build-once.ts';
+import { createBuildOnce, runBuild } from './build-once.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** What a browser loads before it shows the first page. */
@@ -83,12 +83,4 @@ function compress(folder: string): void {
   }
 }
 
-if (import.meta.main) {
-  if (existsSync(join(root, 'node_modules/vite'))) {
-    await buildConsole(console.log).catch((error) => {
-      // The API works without the console, so an installation goes on.
-      if (process.env.npm_lifecycle_event !== 'prepare') throw error;
-      console.log(`Console not built: ${error.message}`);
-    });
-  } else console.log('Console not built: the development packages are not installed.');
-}
+if (import.meta.main) await runBuild('Console', 'vite', buildConsole);

@@ -1,11 +1,10 @@
 /**
- * `npm run docs`: VitePress builds docs/ into dist/docs, with each page as Markdown beside its HTML. It does nothing while the sources
- * are the same as at the last build.
+ * `npm run docs`, and part of `npm ci` (prepare): VitePress builds docs/ into dist/docs, with each page as Markdown beside its HTML. It
+ * does nothing while the sources are the same as at the last build.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createBuildOnce } from './build-once.ts';
+import { createBuildOnce, runBuild } from './build-once.ts';
 import { buildSite } from './docs/site.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -30,7 +29,4 @@ export const { build: buildDocs } = createBuildOnce({
   describe: ({ pages }) => `${pages} pages`,
 });
 
-if (import.meta.main) {
-  if (existsSync(join(root, 'node_modules/vitepress'))) await buildDocs(console.log);
-  else console.log('Documentation not built: the development packages are not installed.');
-}
+if (import.meta.main) await runBuild('Documentation', 'vitepress', buildDocs);

@@ -81,6 +81,20 @@ export function createBuildOnce<Result extends object>(options: BuildOnce<Result
   };
 }
 
+/** For a build script that npm runs, too. An installation goes on without the build, because the API works without it. */
+export async function runBuild(
+  label: string,
+  tool: string,
+  build: (print: (line: string) => void) => Promise<void>,
+): Promise<void> {
+  if (!existsSync(new URL(`../node_modules/${tool}`, import.meta.url)))
+    return console.log(`${label} not built: the development packages are not installed.`);
+  await build(console.log).catch((error) => {
+    if (process.env.npm_lifecycle_event !== 'prepare') throw error;
+    console.log(`${label} not built: ${error.message}`);
+  });
+}
+
 /** Of builds that were killed. */
 function removeUnfinished(folder: string): void {
   for (const name of readdirSync(dirname(folder))) {

@@ -114,8 +114,13 @@ export async function runProveGuide({
   );
 
   const run = openShell();
-  await run(`. ${join(root, 'docs/guides/setup.sh')}
-countersign() { node ${join(root, 'bin/countersign.js')} "$@"; }`);
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  // A program, not a function: a signal to the job of a function would not reach Node.
+  writeFileSync(join(bin, 'countersign'), `#!/bin/sh\nexec node ${join(root, 'bin/countersign.js')} "$@"\n`, {
+    mode: 0o755,
+  });
+  await run(`. ${join(root, 'docs/guides/setup.sh')}\nunset -f countersign\nPATH=${bin}:$PATH`);
   const adapt = (commands: string) =>
     adaptPlace(commands)
       .replaceAll('/tmp/proof', folder)
