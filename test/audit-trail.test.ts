@@ -14,7 +14,7 @@ import {
   validTokenRequest,
   writesMore,
 } from './matrix/matrix-rows.ts';
-import { consoleFixture, startApp, startOfMinute } from './support/harness.ts';
+import { consoleFixture, docsFixture, startApp, startOfMinute } from './support/harness.ts';
 import { createMatrixFixture, send } from './support/principals.ts';
 import { giveStream } from './support/scenarios/signals.ts';
 
@@ -32,7 +32,7 @@ const t = await startApp(
       .toString(),
   },
   undefined,
-  { consoleFolder: consoleFixture },
+  { consoleFolder: consoleFixture, docsFolder: docsFixture },
 );
 const { makeTarget, agentIn, operatorToken } = await createMatrixFixture(t);
 // The instance log has its first checkpoint and tile.

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { startHttp } from '../../../../test/support/bare-http.ts';
-import { startApp } from '../../../../test/support/harness.ts';
+import { docsFixture, startApp } from '../../../../test/support/harness.ts';
 import { createAllowedMethods } from './allowed-methods.ts';
 
-const t = await startApp({ RATE_LIMIT_PER_MINUTE: '1000000' });
+const t = await startApp({ RATE_LIMIT_PER_MINUTE: '1000000' }, undefined, { docsFolder: docsFixture });
 const { server } = t.app.http;
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEARCH'];
@@ -27,8 +27,8 @@ async function answered(url: string): Promise<string[]> {
   for (const method of methods) {
     const { status, code, headers } = await ask(method, url);
     assert.ok(status < 500, `${method} ${url}: ${status}`);
-    // GET /console/* is a route for files of the console. It finds none below /console/api.
-    if (!url.startsWith('/console/api/')) assert.notEqual(code, 'ROUTE_NOT_FOUND', `${method} ${url}`);
+    // GET /console/* and GET /docs/* are routes for files. They find none here.
+    if (!/^\/(console\/api|docs)\//.test(url)) assert.notEqual(code, 'ROUTE_NOT_FOUND', `${method} ${url}`);
     if (status !== 405) found.push(method);
     assert.equal(headers.allow === undefined, status !== 405);
   }
