@@ -51,7 +51,7 @@ describe('the guides about the MCP server', () => {
     it(`${name}: an admin registers the host`, async (context) => {
       if (missing) return skipWithout(context, missing);
       const output = (await follow(name, ['register'])).trim();
-      assert.match(output, isPublic ? /^[0-9a-f-]{36}$/ : /^cs_\w+$/);
+      assert.match(output, isPublic ? /^[0-9a-f-]{36}$/ : /^cs_[\w-]+$/);
       const displayName = isPublic ? 'VS Code' : 'Claude';
       const [agent] = await t.sql<{ public_client: boolean; redirect_uris: string[] }>(
         'select public_client, redirect_uris from agents where display_name = $1',
