@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readPages, rewriteLinks } from '../../scripts/docs/pages.ts';
 import { runSync } from '../support/child-process.ts';
 import { isRoot } from '../support/deploy/databases/unprivileged.ts';
 import { copyContext, isSent, parseIgnore } from '../support/deploy/image/build-context.ts';
@@ -92,6 +93,13 @@ describe('.dockerignore', () => {
       '.ci/run',
     ];
     for (const path of [...secret, ...needless]) assert.equal(isSent(path, rules), false, path);
+  });
+
+  it('sends each file that a page of the documentation names', () => {
+    const context = mkdtempSync(join(tmpdir(), 'countersign-context-'));
+    after(() => rmSync(context, { recursive: true, force: true }));
+    copyContext(root, context);
+    for (const page of readPages(context)) rewriteLinks(context, page, () => '/');
   });
 
   it('each exception exists', () => {
