@@ -38,7 +38,7 @@ export class YamlProblem extends Error {
 
 const maxDepth = 32;
 /** Aliases can make a large value from a short text. */
-const maxValues = 1_000_000;
+const maxAliasedValues = 50_000;
 
 /** The documents of a text that are not empty. Throws YamlProblem. */
 export function parseYaml(text: string): YamlDocument[] {
@@ -53,10 +53,11 @@ export function parseYaml(text: string): YamlDocument[] {
       // Tags that are not known are warnings of the library. We know none beyond YAML's own.
       const [problem] = [...document.errors, ...document.warnings];
       if (problem) throw new YamlProblem(sentenceOf(problem.message), position(problem.pos[0]));
+      const { value, targets } = convertDocument(document, position);
       return {
-        value: convertDocument(document, position),
-        positionOf: (path) => position(offsetOf(document, path, 'value')),
-        keyPositionOf: (path) => position(offsetOf(document, path, 'key')),
+        value,
+        positionOf: (path) => position(offsetOf(document, targets, path, 'value')),
+        keyPositionOf: (path) => position(offsetOf(document, targets, path, 'key')),
       };
     });
 }
@@ -81,44 +82,51 @@ function sentenceOf(message: string): string {
   return message.split('\n', 1)[0] ?? '';
 }
 
-function convertDocument(document: Document.Parsed, position: (offset: number) => Position): unknown {
-  let values = 0;
-  /** The library would search the whole document for each alias. */
+/** The nodes that aliases stand for. The library would search the whole document for each. */
+type Targets = ReadonlyMap<ParsedNode, ParsedNode>;
+
+function convertDocument(
+  document: Document.Parsed,
+  position: (offset: number) => Position,
+): { value: unknown; targets: Targets } {
+  let aliasedValues = 0;
+  const targets = new Map<ParsedNode, ParsedNode>();
   const anchors = new Map<string, ParsedNode>();
   const fail = (node: ParsedNode, message: string): never => {
     throw new YamlProblem(message, position(node.range[0]));
   };
-  const convert = (node: ParsedNode | null, depth: number): unknown => {
+  const convert = (node: ParsedNode | null, depth: number, isAliased: boolean): unknown => {
     if (node === null) return null;
-    values += 1;
-    if (values > maxValues) fail(node, `expands to more than ${maxValues} values; use fewer aliases`);
+    if (isAliased) aliasedValues += 1;
+    if (aliasedValues > maxAliasedValues)
+      fail(node, `aliases stand for more than ${maxAliasedValues} values; use fewer aliases`);
     if (depth > maxDepth) fail(node, `is nested deeper than ${maxDepth} levels`);
     if (isAlias(node)) {
-      const target = anchors.get(node.source);
-      return target
-        ? convert(target, depth + 1)
-        : fail(node, `names the anchor ${node.source}, which is not defined`);
+      const target =
+        anchors.get(node.source) ?? fail(node, `names the anchor ${node.source}, which is not defined`);
+      targets.set(node, target);
+      return convert(target, depth + 1, true);
     }
     if (node.anchor) anchors.set(node.anchor, node);
     if (isScalar(node)) return typeof node.value === 'bigint' ? String(node.value) : node.value;
-    if (isSeq(node)) return node.items.map((item) => convert(item as ParsedNode, depth + 1));
+    if (isSeq(node)) return node.items.map((item) => convert(item as ParsedNode, depth + 1, isAliased));
     if (!isMap(node)) return fail(node, 'is not a value of YAML');
     const fields = new Map<string, unknown>();
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value) : fail(key, 'must be a text, because it is a key');
       if (fields.has(name)) fail(key, `the key ${name} is repeated`);
-      fields.set(name, convert(value as ParsedNode | null, depth + 1));
+      fields.set(name, convert(value as ParsedNode | null, depth + 1, isAliased));
     }
     return Object.fromEntries(fields);
   };
-  return convert(document.contents, 0);
+  return { value: convert(document.contents, 0, false), targets };
 }
 
-function offsetOf(document: Document.Parsed, path: Path, of: 'key' | 'value'): number {
+function offsetOf(document: Document.Parsed, targets: Targets, path: Path, of: 'key' | 'value'): number {
   let node: ParsedNode | null = document.contents;
   let offset = node?.range[0] ?? 0;
   for (const [depth, step] of path.entries()) {
-    if (isAlias(node)) node = (node.resolve(document) as ParsedNode | undefined) ?? null;
+    if (isAlias(node)) node = targets.get(node) ?? null;
     const isLast = depth === path.length - 1;
     if (isSeq(node)) node = (node.items[Number(step)] as ParsedNode | undefined) ?? null;
     else if (isMap(node)) {

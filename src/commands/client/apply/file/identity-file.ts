@@ -31,19 +31,27 @@ export type IdentityFile = { readonly [K in EntryKind]?: readonly Entry<Entries[
 /** The commands read this page of the reference when they run, so it is part of the package. */
 const schemaFile = new URL('docs/reference/identity.schema.json', packageRoot);
 const maxReported = 10;
+/** A file with so many is read no further: its writer may be an attacker, and each problem takes time to describe. */
+const maxFound = 100;
 
 /** Reports problems together, so that a file is corrected in one go. */
 export function createProblems() {
   const found = new Set<string>();
+  let added = 0;
+  const throwIfAny = (): void => {
+    if (found.size === 0) return;
+    const lines = [...found];
+    const more = lines.length - maxReported;
+    const shown = [...lines.slice(0, maxReported), ...(more > 0 ? [`and ${more} more problems`] : [])];
+    throw new CommandError(shown.join('\n'));
+  };
   return {
-    add: (at: string, message: string): void => void found.add(`${at}: ${quoted(message)}`),
-    throwIfAny(): void {
-      if (found.size === 0) return;
-      const lines = [...found];
-      const more = lines.length - maxReported;
-      const shown = [...lines.slice(0, maxReported), ...(more > 0 ? [`and ${more} more problems`] : [])];
-      throw new CommandError(shown.join('\n'));
+    add(at: string, message: string): void {
+      found.add(`${at}: ${quoted(message)}`);
+      added += 1;
+      if (added >= maxFound) throwIfAny();
     },
+    throwIfAny,
   };
 }
 export type Problems = ReturnType<typeof createProblems>;

@@ -19,7 +19,7 @@ function closest(word: string, candidates: readonly string[]): string | undefine
   let bestDistance = Math.min(3, Math.ceil(word.length / 2)) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -28,18 +28,19 @@ function closest(word: string, candidates: readonly string[]): string | undefine
   return best;
 }
 
-/** Insertions, deletions and replacements of one character (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+/** Insertions, deletions and replacements of one character (Levenshtein); right below the limit, which bounds the cells it looks at. */
+function editDistance(from: string, to: string, limit: number): number {
+  let row = Array.from({ length: limit + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    const next: number[] = [];
+    if (i <= limit) next[0] = i;
+    for (let j = Math.max(1, i - limit); j <= Math.min(to.length, i + limit); j += 1) {
+      const replaced = (row[j - 1] ?? limit) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next[j] = Math.min(replaced, (row[j] ?? limit) + 1, (next[j - 1] ?? limit) + 1);
     }
     row = next;
   }
-  return row[to.length] ?? 0;
+  return row[to.length] ?? limit;
 }
 
 export const suggestion = (word: string, candidates: Iterable<string>): string => {
