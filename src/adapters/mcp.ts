@@ -106,9 +106,8 @@ function addTool(
   );
 }
 
-const resultOf = ({ text, data, isError = false }: McpResult) => ({
+const resultOf = ({ text, isError = false }: McpResult) => ({
   content: [{ type: 'text' as const, text }],
-  ...(data && { structuredContent: { ...data } }),
   ...(isError && { isError }),
 });
 

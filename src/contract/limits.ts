@@ -145,7 +145,7 @@ export const limits = {
   idempotencyHours: 24,
   idempotencyKeyLength: 255,
   /** The MCP server. A plan parses and validates a file on the main thread. */
-  mcp: { plansPerMinute: 6, planCharacters: 100_000 },
+  mcp: { plansPerMinute: 6, planCharacters: 20_000 },
   /** GET /overview: the periods that it covers, and how much it reads and lists. */
   overview: {
     tokenMinutes: 60,

@@ -1,6 +1,6 @@
 /**
- * The text of a tool's result. Names, messages and reasons in it were written by whoever registered an agent or sent a request; an
- * assistant must not take them for instructions. So the text says where data begins and ends, by a mark that nobody can guess, and it is
+ * The text of a tool's result. Names, messages and reasons in it were written by the callers that registered agents or sent requests; an
+ * assistant must not take them for instructions. So the text says where data begins and ends, by a mark that cannot be guessed, and it is
  * bounded: a result is read into a context that costs money.
  */
 import { printableJson } from '../../kernel/printable-json.ts';

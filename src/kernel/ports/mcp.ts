@@ -15,7 +15,6 @@ export interface McpTool {
 
 export interface McpResult {
   readonly text: string;
-  readonly data?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
 }
 

@@ -11,11 +11,11 @@ const pollMs = limits.approval.pollSeconds * 1_000;
 const ApprovalId = Type.String({ minLength: 36, maxLength: 36, description: 'The id of the approval.' });
 
 const next: Readonly<Record<Approval['status'], string>> = {
-  pending: 'Call wait_for_approval again, or come back later: nobody has decided yet.',
+  pending: 'Call wait_for_approval again, or come back later: it is not decided yet.',
   approved:
     'The program of the agent gets its token at the token endpoint, with the CIBA grant and this approvalId as auth_req_id. The token is not shown here.',
   denied: 'A person has refused. Do not ask for the same again unless something has changed.',
-  expired: 'Nobody decided in time. Ask again if it still matters.',
+  expired: 'It was not decided in time. Ask again if it still matters.',
   canceled: 'The request was taken back.',
 };
 
