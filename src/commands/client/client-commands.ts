@@ -8,6 +8,7 @@ import { type RegisterOptions, registerApi } from './api/register-api.ts';
 import { registerApply } from './apply/register.ts';
 import { registerApprovals } from './approvals/register.ts';
 import { registerAuditTail, registerListen } from './events/register.ts';
+import { registerImport } from './import/register.ts';
 import { registerProfiles } from './profiles/register-profiles.ts';
 import { registerProjects } from './register-projects.ts';
 
@@ -22,6 +23,7 @@ export function registerClientCommands(
   program.commandsGroup(helpGroups.work);
   registerProjects(program, io);
   registerApply(program, io);
+  registerImport(program, io);
   registerListen(program, io);
   registerRaw(program, io);
 

@@ -18,13 +18,19 @@ const needsRestart = 10;
 interface Keycloak {
   /** The address of the realm. */
   readonly issuer: string;
+  addRealm(realm: Realm): Promise<void>;
+  /** As the admin console exports it, with clients, groups and roles. Secrets are masked, and of the users only service accounts are there. */
+  exportRealm(name: string): Promise<string>;
 }
 
-/** With this realm (its representation in the admin API). Undefined when Java is not installed or Keycloak was not fetched. */
-export async function startKeycloak(realm: {
+/** Its representation in the admin API. */
+interface Realm {
   readonly realm: string;
   readonly [field: string]: unknown;
-}): Promise<Keycloak | undefined> {
+}
+
+/** With this realm. Undefined when Java is not installed or Keycloak was not fetched. */
+export async function startKeycloak(realm: Realm): Promise<Keycloak | undefined> {
   const java = findProgram('java');
   if (!java || !existsSync(folder)) return undefined;
   const [port, managementPort] = [await freePort(), await freePort()];
@@ -46,8 +52,16 @@ export async function startKeycloak(realm: {
     if ((await first.ended()) !== needsRestart) throw new Error(first.output());
     await until('Keycloak', isReady, start('-Dkc.config.built=true'), startMs);
   }
-  await createRealm(url, admin, realm);
-  return { issuer: `${url}/realms/${realm.realm}` };
+  const addRealm: Keycloak['addRealm'] = async (added) => {
+    await callAdmin(url, admin, '', added);
+  };
+  await addRealm(realm);
+  return {
+    issuer: `${url}/realms/${realm.realm}`,
+    addRealm,
+    exportRealm: (name) =>
+      callAdmin(url, admin, `/${name}/partial-export?exportClients=true&exportGroupsAndRoles=true`, {}),
+  };
 }
 
 /** As bin/kc.sh starts it, but without the shell: it would leave Java behind when it is killed. */
@@ -76,17 +90,24 @@ const command = (port: number, managementPort: number): string[] => [
   `--http-management-port=${managementPort}`,
 ];
 
-async function createRealm(url: string, admin: Record<string, string>, realm: object): Promise<void> {
+async function callAdmin(
+  url: string,
+  admin: Record<string, string>,
+  path: string,
+  body: object,
+): Promise<string> {
   const form = new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...admin });
   const signedIn = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
     method: 'POST',
     body: form,
   });
   const { access_token: token } = (await signedIn.json()) as { access_token: string };
-  const created = await fetch(`${url}/admin/realms`, {
+  const answer = await fetch(`${url}/admin/realms${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(realm),
+    body: JSON.stringify(body),
   });
-  if (!created.ok) throw new Error(`Keycloak refused the realm: ${await created.text()}`);
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`Keycloak refused ${path || 'the realm'}: ${text}`);
+  return text;
 }

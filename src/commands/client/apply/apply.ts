@@ -7,7 +7,7 @@ import type { AccountOptions } from '../account.ts';
 import { type Change, labelOf } from './change.ts';
 import { createClientSecrets } from './client-secrets.ts';
 import { execute, type Outcome } from './execute.ts';
-import { createProblems, readIdentity } from './file/identity-file.ts';
+import { createProblems, type IdentityFile, readIdentity } from './file/identity-file.ts';
 import { readSources } from './file/sources.ts';
 import { extentOf, readLiveState } from './live-state.ts';
 import { makePlan } from './plan.ts';
@@ -16,8 +16,11 @@ import { createReferences, prunedOrganizations } from './references.ts';
 import { openSecretSink, type SecretSink } from './secrets-file.ts';
 import { openSession, type Session } from './session.ts';
 
-interface ApplyOptions extends AccountOptions {
+interface ApplyOptions extends IdentityOptions {
   readonly file: readonly string[];
+}
+
+export interface IdentityOptions extends AccountOptions {
   readonly plan?: boolean;
   readonly prune?: boolean;
   readonly yes?: boolean;
@@ -29,9 +32,27 @@ interface ApplyOptions extends AccountOptions {
 const maxListed = 20;
 
 export async function apply(io: Io, options: ApplyOptions): Promise<void> {
-  const { prune = false, json = false } = options;
   const file = readIdentity(await readSources(io, options.file));
-  const session = await openSession(io, options, 'apply');
+  const readsInput = options.file.includes('-');
+  await applyIdentity(io, file, options, { command: 'apply', readsInput, report: {} });
+}
+
+interface Origin {
+  readonly command: 'apply' | 'import';
+  /** The identities are on standard input, so no answer can be. */
+  readonly readsInput: boolean;
+  /** Further fields of the JSON output. */
+  readonly report: object;
+}
+
+export async function applyIdentity(
+  io: Io,
+  file: IdentityFile,
+  options: IdentityOptions,
+  origin: Origin,
+): Promise<void> {
+  const { prune = false, json = false } = options;
+  const session = await openSession(io, options, origin.command);
   const live = await readLiveState(session.api, session.callerId, extentOf(file, prune));
   const problems = createProblems();
   const references = createReferences(file, live, problems);
@@ -43,27 +64,32 @@ export async function apply(io: Io, options: ApplyOptions): Promise<void> {
 
   if (!json) printPlan(io, changes);
   if (changes.length === 0 || options.plan) {
-    if (json) printJson(io, session, changes, { done: new Set() }, []);
+    if (json) printJson(io, session, changes, { done: new Set() }, [], origin);
     if (changes.length > 0) io.exitCode = exitCodes.different;
     return;
   }
-  await confirm(io, changes, options);
+  await confirm(io, changes, options, origin);
   const createsSecrets = changes.some(({ action, kind }) => action === 'create' && kind === 'webhook');
   const secrets = openSecretSink(io, createsSecrets ? options.secretsTo : undefined, json);
   try {
     const outcome = await execute(io, stages, session.api, references.ids, secrets.keep);
-    report(io, session, changes, outcome, secrets, json);
+    report(io, session, changes, outcome, secrets, json, origin);
   } finally {
     secrets.close();
   }
 }
 
 /** Irreversible changes are asked about separately. */
-async function confirm(io: Io, changes: readonly Change[], { file, yes, json }: ApplyOptions): Promise<void> {
+async function confirm(
+  io: Io,
+  changes: readonly Change[],
+  { yes, json }: IdentityOptions,
+  { command, readsInput }: Origin,
+): Promise<void> {
   if (yes) return;
-  if (!io.stdin.isTTY || !io.stderr.isTTY || file.includes('-') || json)
+  if (!io.stdin.isTTY || !io.stderr.isTTY || readsInput || json)
     throw new CommandError(
-      'nothing was changed: without a terminal to ask on, apply needs --yes',
+      `nothing was changed: without a terminal to ask on, ${command} needs --yes`,
       exitCodes.usage,
     );
   if (!(await isYes(io, `Apply these changes (${summaryOf(changes).slice(0, -1)})? Type yes: `, 'yes')))
@@ -93,9 +119,10 @@ function report(
   outcome: Outcome,
   secrets: SecretSink,
   json: boolean,
+  origin: Origin,
 ): void {
   const { done, failure } = outcome;
-  if (json) printJson(io, session, changes, outcome, secrets.kept);
+  if (json) printJson(io, session, changes, outcome, secrets.kept, origin);
   else if (!failure) print(io, `${changes.length === 1 ? '1 change' : `${changes.length} changes`} applied.`);
   if (!json) printError(io, `The audit log has them with the user agent ${session.userAgent}.`);
   if (secrets.path !== undefined) printError(io, `The secrets of new webhooks are in ${secrets.path}.`);
@@ -110,7 +137,7 @@ function report(
   const { error, change } = failure;
   if (!(error instanceof CommandError)) throw error;
   throw new CommandError(
-    `cannot ${change.action} ${labelOf(change)}: ${error.message}. Run apply again to do the rest`,
+    `cannot ${change.action} ${labelOf(change)}: ${error.message}. Run ${origin.command} again to do the rest`,
     error.exitCode,
   );
 }
@@ -121,6 +148,7 @@ function printJson(
   changes: readonly Change[],
   { done, failure }: Outcome,
   secrets: SecretSink['kept'],
+  origin: Origin,
 ): void {
   const statusOf = (change: Change) =>
     done.has(change) ? 'done' : failure?.change === change ? 'failed' : failure ? 'not done' : 'planned';
@@ -133,5 +161,6 @@ function printJson(
       error: failure.error instanceof Error ? failure.error.message : String(failure.error),
     }),
     secrets,
+    ...origin.report,
   });
 }

@@ -21,7 +21,7 @@ export interface ExportOptions extends AccountOptions {
   readonly force?: boolean;
 }
 
-const header =
+export const header =
   '# An identity file for `countersign apply`: docs/guides/configuration-as-code.md, docs/reference/identity.schema.json\n';
 
 const everything = {
@@ -58,12 +58,12 @@ export async function exportState(io: Io, options: ExportOptions): Promise<void>
     else io.stdout.write(text);
     return;
   }
-  write(options.file, text, options.force ?? false);
+  writeIdentityFile(options.file, text, options.force ?? false);
   printError(io, `${options.file} written`);
 }
 
 /** With mode 0600: the URLs of webhooks can hold secrets of their receivers. */
-function write(file: string, text: string, force: boolean): void {
+export function writeIdentityFile(file: string, text: string, force: boolean): void {
   try {
     if (force) replacePrivateFile(file, text);
     else writeFileSync(file, text, { mode: 0o600, flag: 'wx' });

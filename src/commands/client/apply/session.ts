@@ -22,7 +22,7 @@ export interface Session {
 export async function openSession(
   io: Io,
   options: AccountOptions,
-  command: 'apply' | 'export',
+  command: 'apply' | 'export' | 'import',
 ): Promise<Session> {
   const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'));
   const run = randomUUID();

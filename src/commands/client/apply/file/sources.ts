@@ -13,8 +13,9 @@ export interface Source {
   readonly folder?: string;
 }
 
+const mebibyte = 1024 * 1024;
 /** Of all files together; about 20,000 agents. */
-const maxBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * mebibyte;
 const maxFiles = 1_000;
 
 export async function readSources(io: Pick<Io, 'stdin'>, paths: readonly string[]): Promise<Source[]> {
@@ -24,12 +25,17 @@ export async function readSources(io: Pick<Io, 'stdin'>, paths: readonly string[
   const sources: Source[] = [];
   let left = maxBytes;
   for (const name of names) {
-    const bytes = await read(io, name, left);
+    const bytes = await read(io, name, left, `all files together may have ${maxBytes / mebibyte} MiB`);
     left -= bytes.length;
     const text = decode(name, bytes);
     sources.push(name === '-' ? { name: 'standard input', text } : { name, text, folder: dirname(name) });
   }
   return sources;
+}
+
+/** The text of one file, or of standard input for `-`. */
+export async function readText(io: Pick<Io, 'stdin'>, name: string, atMost: number): Promise<string> {
+  return decode(name, await read(io, name, atMost, `it may have ${atMost / mebibyte} MiB`));
 }
 
 async function filesOf(path: string): Promise<string[]> {
@@ -44,7 +50,7 @@ async function filesOf(path: string): Promise<string[]> {
   throw new CommandError(`${path} has no files that end in .yaml, .yml or .json`);
 }
 
-async function read(io: Pick<Io, 'stdin'>, name: string, atMost: number): Promise<Buffer> {
+async function read(io: Pick<Io, 'stdin'>, name: string, atMost: number, limit: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -56,8 +62,7 @@ async function read(io: Pick<Io, 'stdin'>, name: string, atMost: number): Promis
   } catch (error) {
     throw unreadable(name, error);
   }
-  if (length > atMost)
-    throw new CommandError(`${name} is too large: all files together may have ${maxBytes / 1024 / 1024} MiB`);
+  if (length > atMost) throw new CommandError(`${name} is too large: ${limit}`);
   return Buffer.concat(chunks);
 }
 
