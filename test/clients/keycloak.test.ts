@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
+import { identityOf } from '../../src/commands/client/import/keycloak/identity.ts';
+import { createLeftOut } from '../../src/commands/client/import/keycloak/left-out.ts';
+import { readRealm } from '../../src/commands/client/import/keycloak/realm.ts';
 import type { TestBrowser } from '../support/clients/browser.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startKeycloak } from '../support/peers/keycloak.ts';
 import { baseUrl, createAuthorizationScenario } from '../support/scenarios/authorization.ts';
+import { keycloakApis, keycloakRealm } from '../support/scenarios/keycloak-realm.ts';
 import { callback } from '../support/scenarios/people.ts';
 
 const clientSecret = 'the secret of the client';
@@ -141,4 +145,36 @@ describe('Keycloak as a connection', () => {
     );
     assert.deepEqual(refused?.metadata.failed, ['condition groups equals']);
   });
+});
+
+/** Of the realm of the import's own tests, in an order of its own. */
+function importOf(text: string) {
+  const leftOut = createLeftOut();
+  const { agents, resources, grants } = identityOf(
+    readRealm(text, undefined),
+    {
+      emailDomain: 'agents.shop.example',
+      owner: 'platform',
+      deploymentEnv: 'production',
+      apis: keycloakApis,
+      only: undefined,
+      without: new Set(),
+    },
+    leftOut,
+  );
+  const sorted = (things: readonly object[]) => things.map((thing) => JSON.stringify(thing)).sort();
+  return {
+    agents: sorted(agents),
+    grants: sorted(grants),
+    resources: sorted(
+      resources.map((resource) => ({ ...resource, scopes: sorted(resource.scopes.map((scope) => ({ scope }))) })),
+    ),
+  };
+}
+
+it('an export of Keycloak is imported as the realm that it was made of', async (context) => {
+  if (!keycloak) return skipWithout(context, 'Keycloak (scripts/keycloak-for-tests.sh)');
+  await keycloak.addRealm(keycloakRealm);
+  const text = await keycloak.exportRealm(keycloakRealm.realm);
+  assert.deepEqual(importOf(text), importOf(JSON.stringify(keycloakRealm)));
 });

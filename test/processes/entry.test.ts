@@ -14,6 +14,7 @@ import { registerServerCommands } from '../../src/commands/program/server-comman
 import { ioFor } from '../support/commands-in-process.ts';
 import { createDatabase, environment, newAgent } from '../support/harness.ts';
 import { freePort, startCountersign, until } from '../support/programs.ts';
+import { keycloakRealm } from '../support/scenarios/keycloak-realm.ts';
 import { startServerInProcess } from '../support/server-in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-entry-'));
@@ -68,6 +69,13 @@ const ofClients: readonly Case[] = [
   { args: ['console'], stdout: /#code=csl_/ },
   { args: ['scaffold', operator.clientId, '--out', 'project'], stdout: /files written to project/ },
   { args: ['apply', '-f', '-', '--plan'], input: identity, code: 7, stdout: /1 to create/ },
+  {
+    args: ['import', 'keycloak', '-', '--email-domain', 'entry.example', '--owner', 'entry'],
+    input: JSON.stringify(keycloakRealm),
+    code: 2,
+    stdout: /^$/,
+    stderr: /--api orders-api=/,
+  },
   { args: ['export'], stdout: /^# An identity file/ },
   { args: ['completion', 'bash'], stdout: /_countersign/ },
 ];

@@ -1,4 +1,4 @@
-/** A realm whose service accounts are imported; test/fixtures/keycloak-realm.json is its export by Keycloak 26. */
+/** A realm whose service accounts are imported, in the form of an export. test/clients/keycloak.test.ts compares it with one of Keycloak. */
 
 const audience = (name: string, config: Record<string, string>) => ({
   name,
@@ -52,8 +52,9 @@ export const keycloakRealm = {
   groups: [
     {
       name: 'robots',
+      path: '/robots',
       clientRoles: { 'orders-api': ['orders:read'] },
-      subGroups: [{ name: 'stock', clientRoles: { 'https://stock.shop.example': ['stock:read'] } }],
+      subGroups: [{ name: 'stock', path: '/robots/stock', clientRoles: { 'https://stock.shop.example': ['stock:read'] } }],
     },
   ],
   clientScopes: [
@@ -107,3 +108,8 @@ export const keycloakRealm = {
     accountOf('signer', {}),
   ],
 };
+
+export const keycloakApis = new Map([
+  ['orders-api', 'https://orders.shop.example'],
+  ['invoices-api', 'https://invoices.shop.example'],
+]);
