@@ -167,7 +167,10 @@ function importOf(text: string) {
     agents: sorted(agents),
     grants: sorted(grants),
     resources: sorted(
-      resources.map((resource) => ({ ...resource, scopes: sorted(resource.scopes.map((scope) => ({ scope }))) })),
+      resources.map((resource) => ({
+        ...resource,
+        scopes: sorted(resource.scopes.map((scope) => ({ scope }))),
+      })),
     ),
   };
 }

@@ -54,7 +54,13 @@ export const keycloakRealm = {
       name: 'robots',
       path: '/robots',
       clientRoles: { 'orders-api': ['orders:read'] },
-      subGroups: [{ name: 'stock', path: '/robots/stock', clientRoles: { 'https://stock.shop.example': ['stock:read'] } }],
+      subGroups: [
+        {
+          name: 'stock',
+          path: '/robots/stock',
+          clientRoles: { 'https://stock.shop.example': ['stock:read'] },
+        },
+      ],
     },
   ],
   clientScopes: [
