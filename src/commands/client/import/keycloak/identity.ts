@@ -265,7 +265,7 @@ function noteOthers(
   for (const { clientId, isPublic, isSaml, hasServiceAccount, hasPolicies } of clients.values()) {
     if (isBuiltInClient(clientId)) continue;
     const label = `client ${clientId}`;
-    if (hasPolicies) leftOut.add(label, 'its authorization services: resources, policies and permissions');
+    if (hasPolicies) leftOut.add(label, 'its authorization services, with their policies and permissions');
     if (without.has(clientId)) leftOut.add(label, '--without names it');
     else if (hasServiceAccount && only && !only.has(clientId)) leftOut.add(label, '--only does not name it');
     else if (isSaml) leftOut.add(label, 'a SAML client');
