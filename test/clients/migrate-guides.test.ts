@@ -60,6 +60,6 @@ it('docs/guides/migrate-from-keycloak.md: a dry run, a file, agents and a creden
   for (const program of ['bash', 'curl']) if (!findProgram(program)) return skipWithout(t, program);
   const output = await run('migrate-from-keycloak');
   assert.match(output, /^\+ agent screener@agents\.shop\.example[\s\S]+^exit code 7$/m);
-  assert.match(output, /^identity\.yaml written\.[\s\S]+^\d+ changes applied\.$/m);
+  assert.match(output, /^shop\.yaml written\.[\s\S]+^\d+ changes applied\.$/m);
   assert.match(readFileSync(join(folder, 'screener.secret'), 'utf8'), /^\S{20,}\n$/);
 });

@@ -17,7 +17,11 @@ const defaults: ImportOptions = {
 
 function translate(options: Partial<ImportOptions> = {}, realm: unknown = keycloakRealm) {
   const leftOut = createLeftOut();
-  const identity = identityOf(readRealm(JSON.stringify(realm), undefined), { ...defaults, ...options }, leftOut);
+  const identity = identityOf(
+    readRealm(JSON.stringify(realm), undefined),
+    { ...defaults, ...options },
+    leftOut,
+  );
   return { ...identity, leftOut: leftOut.all.map(({ what, why }) => `${what}: ${why}`) };
 }
 
@@ -65,7 +69,9 @@ describe('a realm', () => {
   });
 
   it('gives grants for roles, composite roles, roles of groups, and client scopes', () => {
-    assert.deepEqual(grantsOf('screener'), { 'https://orders.shop.example': ['orders:read', 'orders:write'] });
+    assert.deepEqual(grantsOf('screener'), {
+      'https://orders.shop.example': ['orders:read', 'orders:write'],
+    });
     assert.deepEqual(grantsOf('stock-keeper'), {
       'https://stock.shop.example': ['stock:read'],
       'https://orders.shop.example': ['orders:read'],
@@ -78,7 +84,9 @@ describe('a realm', () => {
 
   it('gives no scope that the tokens of Keycloak would not carry', () => {
     assert.deepEqual(grantsOf('narrow'), { 'https://orders.shop.example': ['orders:read'] });
-    assert.ok(leftOut.some((line) => /^agent narrow: role orders:write of orders-api: its tokens/.test(line)));
+    assert.ok(
+      leftOut.some((line) => /^agent narrow: role orders:write of orders-api: its tokens/.test(line)),
+    );
   });
 
   it('reports what it leaves out, and has no secret', () => {
@@ -92,7 +100,10 @@ describe('a realm', () => {
       /^client unused-api: no service account/,
       /^1 user: people sign in through a connection/,
     ])
-      assert.ok(leftOut.some((line) => expected.test(line)), `${expected}\n${leftOut.join('\n')}`);
+      assert.ok(
+        leftOut.some((line) => expected.test(line)),
+        `${expected}\n${leftOut.join('\n')}`,
+      );
     assert.doesNotMatch(JSON.stringify(translate()), /the secret of/);
   });
 
@@ -110,7 +121,10 @@ describe('a realm', () => {
   });
 
   it('needs the address of each API', () => {
-    assert.throws(() => translate({ apis: new Map() }), /--api orders-api=https[\s\S]+--api invoices-api=https/);
+    assert.throws(
+      () => translate({ apis: new Map() }),
+      /--api orders-api=https[\s\S]+--api invoices-api=https/,
+    );
     const same = new Map([...keycloakApis.keys()].map((api) => [api, 'https://one.shop.example']));
     assert.throws(() => translate({ apis: same }), /have the same identifier https:\/\/one\.shop\.example/);
   });
@@ -124,11 +138,31 @@ describe('a hostile or broken export', () => {
     ['no users', { realm: 'x', clients: [] }, /^users is missing, /],
     ['a number as name', realm([client({ clientId: 7 })]), /^clients\[0\]\.clientId must be a text$/],
     ['a text as truth', realm([client({ enabled: 'no' })]), /^clients\[0\]\.enabled must be true or false$/],
-    ['a control character', realm([client({ clientId: 'a\u001b[2J' })]), /^clients\[0\]\.clientId has control.*u\{001b\}/],
-    ['a hidden character', realm([client({ name: 'a\u202eb' })]), /^clients\[0\]\.name has control.*u\{202e\}/],
-    ['one client twice', realm([client({}), client({})]), /^clients\[1\]\.clientId is that of clients\[0\], too: a$/],
-    ['one address twice', realm([client({ clientId: 'A b' }), client({ clientId: 'a-b' })]), /same e-mail address a-b@/],
-    ['a role without a name', realm([], { roles: { client: { api: [{}] } } }), /^roles\.client\.api\[0\]\.name is missing$/],
+    [
+      'a control character',
+      realm([client({ clientId: 'a\u001b[2J' })]),
+      /^clients\[0\]\.clientId has control.*u\{001b\}/,
+    ],
+    [
+      'a hidden character',
+      realm([client({ name: 'a\u202eb' })]),
+      /^clients\[0\]\.name has control.*u\{202e\}/,
+    ],
+    [
+      'one client twice',
+      realm([client({}), client({})]),
+      /^clients\[1\]\.clientId is that of clients\[0\], too: a$/,
+    ],
+    [
+      'one address twice',
+      realm([client({ clientId: 'A b' }), client({ clientId: 'a-b' })]),
+      /same e-mail address a-b@/,
+    ],
+    [
+      'a role without a name',
+      realm([], { roles: { client: { api: [{}] } } }),
+      /^roles\.client\.api\[0\]\.name is missing$/,
+    ],
     ['a role as text', realm([], { roles: { realm: ['r'] } }), /^roles\.realm\[0\] must be an object$/],
   ];
   for (const [name, text, problem] of cases)
@@ -158,7 +192,11 @@ describe('a hostile or broken export', () => {
       createLeftOut(),
     );
     assert.deepEqual(made.grants, [
-      { agent: 'constructor@agents.shop.example', resource: 'https://p.example', scopes: ['toString', 'valueOf'] },
+      {
+        agent: 'constructor@agents.shop.example',
+        resource: 'https://p.example',
+        scopes: ['toString', 'valueOf'],
+      },
     ]);
     assert.equal(Object.hasOwn(Object.prototype, 'clientId'), false);
   });
