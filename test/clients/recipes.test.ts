@@ -103,6 +103,7 @@ async function prepareOrders() {
 const programs = [
   { name: 'vercel-ai', needs: 'npm', prepare: prepareNode },
   { name: 'pydantic-ai', needs: 'python3', prepare: preparePython },
+  { name: 'openai-agents', needs: 'python3', prepare: preparePython },
 ] as const;
 
 describe('docs/guides/recipes', { timeout: programs.length * timeout }, () => {
