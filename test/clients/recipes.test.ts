@@ -3,18 +3,20 @@
  * each framework. A person decides over HTTP, and the output is that of the page.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { succeed } from '../support/child-process.ts';
 import { guidePrograms, guides, resourceOf } from '../support/clients/guide-programs.ts';
 import { listenForApprovals } from '../support/clients/listening.ts';
 import { skipWithout } from '../support/harness.ts';
-import { findProgram, type Program, until } from '../support/programs.ts';
+import { findProgram, type Program, startProgram, until } from '../support/programs.ts';
 import { ownApprovals } from '../support/scenarios/approvals.ts';
 
 const timeout = 900_000;
+const sdk = fileURLToPath(new URL('../../sdk/', import.meta.url));
 const scripted = fileURLToPath(new URL('../support/clients/recipes/', import.meta.url));
 
 const { t, issuer, organizationId, operate, member, asker, decide } = await listenForApprovals();
@@ -27,13 +29,15 @@ const shared = {
 };
 const apis = guidePrograms('approvals', shared);
 const recipes = guidePrograms('recipes', shared);
+const folder = mkdtempSync(join(tmpdir(), 'countersign-recipes-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 type Start = (env: Record<string, string>) => Program;
 
 const pageOf = (name: string) => readFileSync(join(guides, 'recipes', `${name}.md`), 'utf8');
 
 /** The packages that the command of the page installs, with their versions; the SDK is that of this checkout. */
-function packagesOf(name: string, command: 'npm'): readonly string[] {
+function packagesOf(name: string, command: 'npm' | 'pip'): readonly string[] {
   const [, list] = new RegExp(`^${command} install (.*)$`, 'm').exec(pageOf(name)) ?? [];
   assert.ok(list, `${name}.md has a line: ${command} install …`);
   return list
@@ -50,6 +54,24 @@ async function prepareNode(name: string): Promise<Start> {
   for (const file of ['script.mjs', `${name}-scripted.mjs`])
     copyFileSync(join(scripted, file), join(place, file));
   return (env) => recipes.run(`${name}-scripted.mjs`, env);
+}
+
+async function preparePython(name: string): Promise<Start> {
+  const place = join(folder, name);
+  cpSync(join(guides, 'recipes'), place, { recursive: true });
+  // The build of the package writes into its folder.
+  cpSync(join(sdk, 'python'), join(place, 'sdk'), { recursive: true });
+  for (const file of ['script.py', `${name.replaceAll('-', '_')}_scripted.py`])
+    copyFileSync(join(scripted, file), join(place, file));
+  const python = join(place, '.venv/bin/python');
+  await succeed('python3', ['-m', 'venv', join(place, '.venv')], { timeout });
+  const install = ['-m', 'pip', '--quiet', '--disable-pip-version-check', 'install', join(place, 'sdk')];
+  await succeed(python, [...install, ...packagesOf(name, 'pip')], { timeout });
+  return (env) =>
+    startProgram(python, [join(place, `${name.replaceAll('-', '_')}_scripted.py`)], {
+      env: { PATH: process.env.PATH, HOME: place, PYTHONDONTWRITEBYTECODE: '1', ...shared, ...env },
+      cwd: place,
+    });
 }
 
 /** The API of the guide, an agent that may read, and the person whom it asks. */
