@@ -28,6 +28,7 @@ export interface McpDeps extends Pick<SharedDeps, 'clock' | 'ids' | 'log'> {
 }
 
 export interface PlanRequest {
+  /** YAML or JSON. */
   readonly text: string;
   readonly callerId: string;
   /** Undefined when the caller acts for no person. */

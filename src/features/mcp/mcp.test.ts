@@ -130,7 +130,7 @@ describe('its tools', () => {
       assert.deepEqual([access.agentId, access.own], [agent.agentId, ['agents:read']], name);
     }
     assert.match(await refusal(token, 'what_can_agent_do', { agent: 'reader-' }), new RegExp(email));
-    assert.match(await refusal(token, 'what_can_agent_do', { agent: 'nobody' }), /No agent/);
+    assert.match(await refusal(token, 'what_can_agent_do', { agent: 'unknown' }), /No agent/);
   });
 
   it('say why a call was refused, and who acted for whom', async () => {

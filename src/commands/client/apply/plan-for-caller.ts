@@ -1,5 +1,6 @@
 /** The plan of an identity file for a caller of this server, which has no terminal and no files: the MCP server asks for it. */
 import { ApiError as Refusal } from '../../../../sdk/typescript/src/errors.ts';
+import type { PlanRequest } from '../../../features/mcp/feature.ts';
 import { CommandError } from '../../command-error.ts';
 import { ApiError } from '../connection.ts';
 import { type ApplyApi, readingApi } from './api.ts';
@@ -8,15 +9,6 @@ import { extentOf, readLiveState } from './live-state.ts';
 import { makePlan } from './plan.ts';
 import { planAsJson, summaryOf } from './print-plan.ts';
 import { createReferences } from './references.ts';
-
-export interface PlanRequest {
-  /** YAML or JSON. */
-  readonly text: string;
-  readonly callerId: string;
-  readonly personId: string | undefined;
-  readonly url: string;
-  read<T>(path: string, query?: Readonly<Record<string, unknown>>): Promise<T>;
-}
 
 export type PlanAnswer =
   | { readonly summary: string; readonly changes: readonly object[] }

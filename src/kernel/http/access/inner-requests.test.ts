@@ -131,8 +131,8 @@ it('401 UNAUTHORIZED when the token has ended since the request began', async ()
 });
 
 it('500 for a route that lets in anyone: there is no caller to keep', async () => {
-  const nobody = { operations: ['/who'], request: get('/who') };
-  const { status } = await ask(nobody, { url: '/open-outer', authorization: 'Bearer bad' });
+  const withoutCaller = { operations: ['/who'], request: get('/who') };
+  const { status } = await ask(withoutCaller, { url: '/open-outer', authorization: 'Bearer bad' });
   assert.equal(status, 500);
 });
 
