@@ -4,7 +4,7 @@ import type { OperationId } from '../../../sdk/typescript/src/generated.ts';
 import { withQuery } from '../../../sdk/typescript/src/request-rules.ts';
 import { readError, readJson } from '../../../sdk/typescript/src/response.ts';
 import type { SendInner } from '../../kernel/http/access/inner-requests.ts';
-import type { PlanRequest } from './feature.ts';
+import type { PlanRequest } from '../../kernel/ports/mcp.ts';
 
 export function createApiAsCaller(
   allowed: readonly OperationId[],

@@ -4,7 +4,7 @@
  * request loads the tools, because the list of all operations takes long to load.
  */
 import type { Caller } from '../../kernel/caller.ts';
-import type { McpDocument, ServeMcp } from '../../kernel/ports/mcp.ts';
+import type { McpDocument, PlanRequest, ServeMcp } from '../../kernel/ports/mcp.ts';
 import type { SharedDeps } from '../../kernel/shared-deps.ts';
 import { mcpRoutes } from './routes.ts';
 import type { ApprovalRequest, ToolContext } from './tool.ts';
@@ -25,17 +25,6 @@ export interface McpDeps extends Pick<SharedDeps, 'clock' | 'ids' | 'log'> {
     list(): Promise<readonly McpDocument[]>;
     read(uri: string): Promise<string | undefined>;
   };
-}
-
-export interface PlanRequest {
-  /** YAML or JSON. */
-  readonly text: string;
-  readonly callerId: string;
-  /** Undefined when the caller acts for no person. */
-  readonly personId: string | undefined;
-  readonly url: string;
-  /** Of the API as the caller, by a path below `/api/v1`. */
-  read<T>(path: string, query?: Readonly<Record<string, unknown>>): Promise<T>;
 }
 
 export function createMcp(deps: McpDeps) {

@@ -55,3 +55,15 @@ export interface McpAnswer {
 }
 
 export type ServeMcp = (request: McpRequest, offer: McpOffer) => Promise<McpAnswer>;
+
+/** For the plan of an identity file, which the commands make. */
+export interface PlanRequest {
+  /** YAML or JSON. */
+  readonly text: string;
+  readonly callerId: string;
+  /** Undefined when the caller acts for no person. */
+  readonly personId: string | undefined;
+  readonly url: string;
+  /** Of the API as the caller, by a path below `/api/v1`. */
+  read<T>(path: string, query?: Readonly<Record<string, unknown>>): Promise<T>;
+}

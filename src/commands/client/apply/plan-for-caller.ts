@@ -1,6 +1,6 @@
 /** The plan of an identity file for a caller of this server, which has no terminal and no files: the MCP server asks for it. */
 import { ApiError as Refusal } from '../../../../sdk/typescript/src/errors.ts';
-import type { PlanRequest } from '../../../features/mcp/feature.ts';
+import type { PlanRequest } from '../../../kernel/ports/mcp.ts';
 import { CommandError } from '../../command-error.ts';
 import { ApiError } from '../connection.ts';
 import { type ApplyApi, readingApi } from './api.ts';
